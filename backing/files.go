@@ -1,0 +1,52 @@
+package backing
+
+import (
+	"context"
+	"io"
+	"io/fs"
+)
+
+// Files is the optional capability of a store that lies in a file system of
+// this machine: ordinary files, changed in place, without revisions checked
+// or versions kept. ctxfs uses it for what is not an entry: swap files,
+// backups, attachments. Keys are those of [Store]; symbolic links on the way
+// are never followed. Safe for concurrent use.
+type Files interface {
+	// OpenFile opens the regular file at key with the flags of open(2),
+	// with the semantics of openat(2). Anything but a regular file is
+	// ErrNotRegular or ErrIsDir.
+	OpenFile(ctx context.Context, key Key, flags int, mode fs.FileMode) (File, error)
+	// Rename renames a file or symbolic link, replacing what is at the
+	// target. flags are those of renameat2(2): RENAME_NOREPLACE,
+	// RENAME_EXCHANGE. It is durable when it returns.
+	Rename(ctx context.Context, from, to Key, flags uint) error
+	// Unlink removes a file or symbolic link.
+	Unlink(ctx context.Context, key Key) error
+	// Symlink makes a symbolic link that says target; nobody follows it.
+	Symlink(ctx context.Context, target string, key Key) error
+	// Readlink returns what the symbolic link at key says.
+	Readlink(ctx context.Context, key Key) (string, error)
+	// StatFS returns sizes of the file system, in blocks of BlockSize bytes.
+	StatFS(ctx context.Context) (FSStat, error)
+}
+
+// File is an open ordinary file.
+type File interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+	Truncate(size int64) error
+	Sync() error
+	Stat() (Meta, error)
+	// Fd returns the descriptor, valid until Close: for fallocate, lseek,
+	// copy_file_range and locks.
+	Fd() uintptr
+}
+
+// FSStat is the fill of a file system.
+type FSStat struct {
+	BlockSize               uint32 // bytes
+	Blocks, Free, Available uint64 // of BlockSize
+	Files, FreeFiles        uint64
+	NameLen                 uint32
+}

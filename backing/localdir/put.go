@@ -1,0 +1,306 @@
+package localdir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"golang.org/x/sys/unix"
+
+	"ctxfs/backing"
+)
+
+// Put replaces the object at key. It is on disk when Put returns nil. Where
+// the last sync fails the object is already there, and the error wraps
+// backing.ErrUnknown; a retry with the same Op syncs again.
+func (s *Store) Put(ctx context.Context, key backing.Key, r io.Reader, o backing.PutOptions) (backing.Meta, error) {
+	if err := s.beginWrite(key); err != nil {
+		return backing.Meta{}, told("put", key, err)
+	}
+	defer s.end()
+	st, err := s.put(ctx, key, r, o)
+	if err != nil {
+		return backing.Meta{}, told("put", key, err)
+	}
+	return st.meta(key), nil
+}
+
+func (s *Store) put(ctx context.Context, key backing.Key, r io.Reader, o backing.PutOptions) (*stat, error) {
+	if err := checkOp(o.Op); err != nil {
+		return nil, err
+	}
+	dir, err := s.parent(key)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(dir)
+	p := &put{s: s, key: key, dir: dir, name: key.Name(), o: o}
+	seen, err := p.look()
+	if err != nil {
+		return nil, err
+	}
+	if o.Op == "" { // otherwise it may be the retry of what made the conflict
+		if err := p.admit(seen); err != nil {
+			return nil, err
+		}
+	}
+	if p.staged, err = s.stage(ctx, r); err != nil {
+		return nil, err
+	}
+	st, err := p.commit(ctx, seen)
+	if p.published {
+		p.staged.published()
+		return st, err
+	}
+	return st, errors.Join(err, p.staged.drop())
+}
+
+// put is one put on its way.
+type put struct {
+	s         *Store
+	key       backing.Key
+	dir       int    // where the object lies
+	name      string // of the object in dir
+	o         backing.PutOptions
+	staged    *staged
+	published bool
+	synced    func() error // waits for the content's fsync; nil until it has begun
+}
+
+// parallelSync is the size, in bytes, up to which the content's fsync may go
+// on under the key's lock, beside that of the version.
+const parallelSync = 1 << 20
+
+// commit publishes the staged file. seen is what was at the key before.
+func (p *put) commit(ctx context.Context, seen *stat) (*stat, error) {
+	if err := p.staged.dress(seen, p.o); err != nil {
+		return nil, err
+	}
+	st, err := statFD(p.staged.fd)
+	if err != nil {
+		return nil, err
+	}
+	defer p.endSync()
+	large := st.Size > parallelSync
+	if large || p.o.If == "" { // a put with a condition may yet lose, and then need none
+		p.beginSync()
+	}
+	if large {
+		if err := p.synced(); err != nil {
+			return nil, err
+		}
+	}
+	defer p.s.keys.lock(p.key)()
+	for range maxTries {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		cur, err := p.look()
+		if err != nil {
+			return nil, err
+		}
+		if done, err := p.isRetry(cur); done || err != nil {
+			return cur, err
+		}
+		if err := p.admit(cur); err != nil {
+			return nil, err
+		}
+		if err := p.adopt(seen, cur); err != nil {
+			return nil, err
+		}
+		seen = cur
+		p.beginSync()
+		again, err := p.replace(cur)
+		if again {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return statFD(p.staged.fd)
+	}
+	return nil, errRestless
+}
+
+// beginSync starts the fsync of the staged content, once.
+func (p *put) beginSync() {
+	if p.synced != nil {
+		return
+	}
+	p.synced = async(func() error {
+		if err := fsync(p.staged.fd); err != nil {
+			return fmt.Errorf("sync content: %w", err)
+		}
+		return nil
+	})
+}
+
+// endSync waits until the descriptor is not used any more. Who needs the
+// result has asked for it.
+func (p *put) endSync() {
+	if p.synced != nil {
+		_ = p.synced()
+	}
+}
+
+// maxTries bounds how often a put begins again because another program
+// changed the object while it was being synced.
+const maxTries = 100
+
+var errRestless = errors.New("another program keeps changing the object")
+
+// adopt dresses the staged file anew where the object's mode or owner is not
+// what was seen when it was dressed.
+func (p *put) adopt(seen, cur *stat) error {
+	if cur == nil || seen != nil && seen.Mode == cur.Mode && seen.Uid == cur.Uid && seen.Gid == cur.Gid {
+		return nil
+	}
+	if p.synced != nil {
+		if err := p.synced(); err != nil {
+			return err
+		}
+		p.synced = nil
+	}
+	return p.staged.dress(cur, p.o)
+}
+
+// replace keeps cur as a version, waits until everything is on disk, and
+// renames. again says that cur is not current any more.
+func (p *put) replace(cur *stat) (again bool, err error) {
+	if p.o.KeepVersion && cur != nil {
+		k, err := p.s.keep(p.key, p.dir, p.name, cur)
+		if errors.Is(err, unix.ENOENT) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		defer k.close()
+		defer func() {
+			if !p.published {
+				k.undo(p.s, p.key)
+			}
+		}()
+		if err := k.sync(); err != nil {
+			return false, err
+		}
+	}
+	if err := p.synced(); err != nil {
+		return false, err
+	}
+	now, err := p.look()
+	if err != nil {
+		return false, err
+	}
+	if !now.sameState(cur) {
+		return true, nil
+	}
+	if err := p.rename(); err != nil {
+		return false, err
+	}
+	p.published = true
+	p.s.appends.replaced(p.key)
+	if err := fsync(p.dir); err != nil {
+		return false, fmt.Errorf("%w: sync directory: %w", backing.ErrUnknown, err)
+	}
+	return false, nil
+}
+
+// rename moves the staged file to the key in one step.
+func (p *put) rename() error {
+	from, err := p.s.tree.dir(stagingDir)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(from)
+	if p.o.If != backing.Absent {
+		return unix.Renameat(from, p.staged.name, p.dir, p.name)
+	}
+	err = unix.Renameat2(from, p.staged.name, p.dir, p.name, unix.RENAME_NOREPLACE)
+	if err != unix.EINVAL && err != unix.ENOSYS {
+		return err
+	}
+	// A file system that cannot do so can still link without replacing.
+	if err := unix.Linkat(from, p.staged.name, p.dir, p.name, 0); err != nil {
+		return err
+	}
+	return unix.Unlinkat(from, p.staged.name, 0)
+}
+
+// look describes what is at the key, nil for nothing; only a regular file may
+// be replaced.
+func (p *put) look() (*stat, error) {
+	st, err := lookAt(p.dir, p.name)
+	if err != nil || st == nil {
+		return nil, err
+	}
+	return st, st.wantRegular()
+}
+
+// admit checks the condition of the put against what is at the key.
+func (p *put) admit(cur *stat) error {
+	switch {
+	case p.o.If == "":
+		return nil
+	case p.o.If == backing.Absent:
+		if cur != nil {
+			return backing.ErrExists
+		}
+		return nil
+	case cur == nil || cur.revision() != p.o.If:
+		return backing.ErrConflict
+	}
+	return nil
+}
+
+// isRetry reports whether the object is what a put with the same Op wrote,
+// and makes sure that it is on disk: the earlier put may have failed at that.
+func (p *put) isRetry(cur *stat) (bool, error) {
+	if p.o.Op == "" || cur == nil {
+		return false, nil
+	}
+	op, err := readOp(p.dir, p.name)
+	if err == unix.ENOENT || err == nil && op != p.o.Op {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	fd, err := openat(p.dir, p.name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if err != nil {
+		return false, err
+	}
+	defer unix.Close(fd)
+	if err := errors.Join(fsync(fd), fsync(p.dir)); err != nil {
+		return false, fmt.Errorf("%w: sync again: %w", backing.ErrUnknown, err)
+	}
+	return true, nil
+}
+
+func checkOp(op string) error {
+	if len(op) > 64 {
+		return fmt.Errorf("operation id of %d bytes, 64 is the most: %w", len(op), unix.EINVAL)
+	}
+	for _, c := range []byte(op) {
+		if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-') {
+			return fmt.Errorf("operation id %q: only letters, digits and hyphens: %w", op, unix.EINVAL)
+		}
+	}
+	return nil
+}
+
+// async runs f at once in a goroutine. The function that it returns waits for
+// f and returns its error, also when it is called again.
+func async(f func() error) func() error {
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		err = f()
+	}()
+	return func() error {
+		<-done
+		return err
+	}
+}

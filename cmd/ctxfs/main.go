@@ -1,0 +1,14 @@
+// Command ctxfs mounts a context store as a file system for LLM agents, and
+// looks after such mounts and stores. `ctxfs help` lists the subcommands;
+// README.md shows a session.
+package main
+
+import "os"
+
+// version is what `ctxfs --version` and .ctxfs/version say; releases set it
+// with -ldflags "-X main.version=…".
+var version = "dev"
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}

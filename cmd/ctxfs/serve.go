@@ -1,0 +1,172 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"ctxfs/backing/localdir"
+	"ctxfs/entries"
+	"ctxfs/fusefs"
+	"ctxfs/room"
+)
+
+// minProcs is the least GOMAXPROCS of a daemon: blocked reads of /dev/fuse
+// hold threads, so that more than there are cores are worth having.
+const minProcs = 8
+
+// serve mounts in this process and returns when the mount has ended.
+func serve(f mountFlags, mountpoint string) error {
+	r := newReadiness(f.readyFD, os.Getenv)
+	log, err := newLog(f, r.pipe != nil)
+	if err != nil {
+		return r.failed(err)
+	}
+	all, err := mounts()
+	if err != nil {
+		return r.failed(err)
+	}
+	store, err := storePath(f.store, os.Getenv, all)
+	if err != nil {
+		return r.failed(err)
+	}
+	if err := prepareMountpoint(mountpoint, store, r.say); err != nil {
+		return r.failed(err)
+	}
+	runtime.GOMAXPROCS(max(minProcs, runtime.GOMAXPROCS(0)))
+	m, err := open(f, store, mountpoint, log)
+	if err != nil {
+		return r.failed(err)
+	}
+	// A daemon must not hold the directory in which it was started.
+	if err := os.Chdir("/"); err != nil {
+		return errors.Join(r.failed(err), m.end())
+	}
+	log.Info("mounted", "mountpoint", mountpoint, "store", store, "version", version)
+	if err := r.ready(fmt.Sprintf("mounted %s at %s", store, mountpoint)); err != nil {
+		log.Error("tell that the mount serves", "err", err)
+	}
+	stop := untilSignalled(m.fs, log)
+	m.fs.Wait()
+	stop()
+	err = m.close()
+	log.Info("unmounted", "mountpoint", mountpoint, "err", err)
+	return err
+}
+
+// mounted is a mount with the parts it is made of.
+type mounted struct {
+	fs    *fusefs.FS
+	root  io.Closer
+	store io.Closer
+}
+
+// open puts the parts together: the store, its rooms, the mount.
+func open(f mountFlags, dir, mountpoint string, log *slog.Logger) (*mounted, error) {
+	store, err := localdir.Open(dir, localdir.Options{Log: log})
+	if err != nil {
+		return nil, err
+	}
+	journal := room.NewJournal(store)
+	if err := journal.Err(); err != nil {
+		log.Error("the journal of refusals begins empty", "err", err)
+	}
+	root, err := entries.New(store, entries.Options{Strict: f.strict, Log: log, Journal: journal})
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	fs, err := fusefs.Mount(fusefs.Options{
+		Mountpoint: mountpoint,
+		StoreName:  dir,
+		AllowOther: f.allowOther,
+		Debug:      f.debug,
+		Agent:      f.agent,
+		Root:       root,
+		Journal:    journal,
+		Store:      store,
+		Log:        log,
+		Version:    version,
+		README:     readme,
+		Status: func() map[string]any {
+			return map[string]any{"strict": f.strict, "agent": f.agent}
+		},
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("mount %s: %w", mountpoint, err), root.Close(), store.Close())
+	}
+	return &mounted{fs, root, store}, nil
+}
+
+// close ends the parts after the mount has ended.
+func (m *mounted) close() error { return errors.Join(m.root.Close(), m.store.Close()) }
+
+// end unmounts and closes.
+func (m *mounted) end() error { return errors.Join(m.fs.Detach(), m.close()) }
+
+// untilSignalled unmounts fs at the first SIGTERM or SIGINT, lazily where
+// files are open, and exits at the second. The function it returns ends that.
+func untilSignalled(fs *fusefs.FS, log *slog.Logger) (stop func()) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	// A daemon whose terminal or log reader is gone goes on.
+	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE)
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for first := true; ; first = false {
+			select {
+			case <-done:
+				return
+			case s := <-signals:
+				if !first {
+					log.Error("ended by a second signal, with files open", "signal", s)
+					os.Exit(exitFailure)
+				}
+				log.Info("ends at a signal", "signal", s)
+				unmountOrDetach(fs, log)
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(done)
+		<-ended
+	}
+}
+
+func unmountOrDetach(fs *fusefs.FS, log *slog.Logger) {
+	err := fs.Unmount()
+	if err == nil {
+		return
+	}
+	log.Info("cannot unmount yet; it ends when the files are closed, or at a second signal", "err", err)
+	if err := fs.Detach(); err != nil {
+		log.Error("detach", "err", err)
+	}
+}
+
+// newLog logs to standard error, which is the log file in a daemon, or to
+// --log where that is asked for in the foreground.
+func newLog(f mountFlags, daemon bool) (*slog.Logger, error) {
+	level := slog.LevelInfo
+	if f.debug {
+		level = slog.LevelDebug
+	}
+	out := os.Stderr
+	if f.log != "" && !daemon {
+		path, err := filepath.Abs(f.log)
+		if err != nil {
+			return nil, fmt.Errorf("find the log: %w", err)
+		}
+		if out, err = openLog(path); err != nil {
+			return nil, err
+		}
+	}
+	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})), nil
+}

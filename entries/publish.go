@@ -1,0 +1,102 @@
+package entries
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+	"time"
+
+	"ctxfs/backing"
+	"ctxfs/codec"
+	"ctxfs/room"
+)
+
+const (
+	// conflictTries bounds how often a commit merges again because another
+	// program changed the store under it.
+	conflictTries = 16
+)
+
+// save is a content on its way to become an entry's next version.
+type save struct {
+	p       place
+	by      room.Caller
+	content []byte
+	mode    fs.FileMode        // of a new entry
+	attr    backing.AttrChange // what its writer set meanwhile
+	// began says, under the path's lock, the revision that the writer began
+	// from and its own last commit; nil where nobody knows.
+	began func() (backing.Revision, *published)
+	// note is told, under the path's lock, what the save came to; may be nil.
+	note func(published)
+	// needsPending: a new entry whose pending name is gone was removed.
+	needsPending bool
+	// free: the name must not be taken (RENAME_NOREPLACE).
+	free bool
+}
+
+// published is what a save came to.
+type published struct {
+	made    bool // a new version; false where nothing had changed
+	meta    backing.Meta
+	before  []byte // what it replaced, which an amendment replaces again
+	existed bool
+	at      time.Time
+	over    string
+	marks   []mark // entries that it supersedes
+}
+
+// publish validates s and makes it the entry's next version, durably, with
+// everything that follows from it. It is not interrupted half way.
+func (e *Entries) publish(ctx context.Context, s save) error {
+	ctx = context.WithoutCancel(ctx)
+	done, err := e.publishLocked(ctx, s)
+	if err != nil {
+		return err
+	}
+	e.finishMarks(ctx, done.marks)
+	e.removeRejects(ctx, s.p)
+	e.changed(s.p.path)
+	return nil
+}
+
+func (e *Entries) publishLocked(ctx context.Context, s save) (published, error) {
+	defer e.paths.lock(s.p.path)()
+	for range conflictTries {
+		cur, err := e.current(ctx, s.p)
+		if err != nil {
+			return published{}, fmt.Errorf("commit %s: %w", s.p.path, err)
+		}
+		if err := e.checkTarget(s, cur); err != nil {
+			return published{}, err
+		}
+		done, err := e.attempt(ctx, s, cur)
+		if errors.Is(err, backing.ErrConflict) || errors.Is(err, backing.ErrExists) {
+			continue
+		}
+		if err == nil {
+			e.dropPending(s.p.path)
+			e.show(s.p.path)
+			if s.note != nil {
+				s.note(done)
+			}
+		}
+		return done, withPath(err, s.p.path)
+	}
+	return published{}, fmt.Errorf("commit %s: %w", s.p.path, backing.ErrConflict)
+}
+
+// checkTarget looks at what the name stands for now.
+func (e *Entries) checkTarget(s save, cur version) error {
+	_, isPending := e.pendingInfo(s.p.path)
+	if s.free && (isPending || cur.exists && !e.hidden(s.p.path)) {
+		return backing.ErrExists
+	}
+	if s.needsPending && !cur.exists && !isPending {
+		return &codec.Refusal{Errno: syscall.ENOENT, Path: s.p.path,
+			Reason: "the new file was removed while it was being written", Fix: "write it again"}
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+package fusefs
+
+import (
+	"sync"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"ctxfs/room"
+)
+
+// draft is a room's draft as the mount sees it: who opened it and through
+// how many handles.
+type draft struct {
+	room.Draft
+	dir    *node
+	name   string
+	place  place
+	opener uint32 // the thread that opened it
+
+	mu      sync.Mutex // guards what follows
+	handles int
+	known   bool // the writer has been named
+	closed  bool
+	last    room.Info // what it was when it was closed
+}
+
+// begin makes n the node of d. The drafts' handles are counted from hold on.
+func (f *FS) begin(d room.Draft, n *node, thread uint32) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	f.beginLocked(d, n, thread)
+}
+
+func (f *FS) beginLocked(d room.Draft, n *node, thread uint32) {
+	n.draft = &draft{Draft: d, dir: n.dir, name: n.name, place: n.place, opener: thread}
+	f.drafts.Add(1)
+	f.stats.drafts.Add(1)
+	f.divert.count(n.dir, n.name, 1)
+}
+
+// hold opens a handle of d. Writes are not cached by the kernel, so that each
+// learns its own error.
+func (f *FS) hold(d *draft) fuse.OpenOut {
+	d.mu.Lock()
+	d.handles++
+	d.mu.Unlock()
+	return fuse.OpenOut{Fh: f.handles.add(draftHandle{d}), OpenFlags: fuse.FOPEN_DIRECT_IO}
+}
+
+// share counts one more handle, unless the last has been closed.
+func (d *draft) share() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.handles == 0 {
+		return false
+	}
+	d.handles++
+	return true
+}
+
+// Info describes the draft, after its end as it was then.
+func (d *draft) Info() room.Info {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return d.last
+	}
+	return d.Draft.Info()
+}
+
+// by names the writer at the first change: only then it is worth the look,
+// and the process that opens (a shell) is often not yet the one that writes.
+func (d *draft) by(f *FS, h *fuse.InHeader) {
+	d.mu.Lock()
+	known := d.known
+	d.known = true
+	d.mu.Unlock()
+	if !known {
+		d.Draft.By(f.named(h))
+	}
+}
+
+func (d *draft) write(f *FS, in *fuse.WriteIn, data []byte) (uint32, fuse.Status) {
+	d.by(f, &in.InHeader)
+	var n int
+	var err error
+	if in.Flags&appending != 0 {
+		n, err = d.Append(data)
+	} else {
+		n, err = d.WriteAt(data, int64(in.Offset))
+	}
+	if err != nil {
+		f.refuse(d, err)
+		return 0, f.status("write", d.place.full, err)
+	}
+	return uint32(n), fuse.OK
+}
+
+func (d *draft) truncate(f *FS, h *fuse.InHeader, size int64) error {
+	d.by(f, h)
+	return d.Truncate(size)
+}
+
+// flush is close(2) of one of the descriptors that share the handle.
+func (f *FS) flush(d *draft, h *fuse.InHeader) fuse.Status {
+	if !d.Changed() || f.held(d, h.Pid) {
+		return fuse.OK
+	}
+	err := f.commit(d)
+	if err == nil {
+		return fuse.OK
+	}
+	if f.heldByAnyone(d) {
+		return fuse.OK // what is missing may still be written
+	}
+	f.refuse(d, err)
+	return f.status("close", d.place.full, err)
+}
+
+// decide commits d, and tells what stands against it.
+func (f *FS) decide(d *draft) fuse.Status {
+	err := f.commit(d)
+	if err != nil {
+		f.refuse(d, err)
+	}
+	return f.status("commit", d.place.full, err)
+}
+
+// commit publishes d: when it returns, the name leads to the new version.
+func (f *FS) commit(d *draft) error {
+	if !d.Changed() {
+		return nil
+	}
+	if err := d.Commit(f.ctx); err != nil {
+		return err
+	}
+	f.stats.commits.Add(1)
+	f.notify.committed(d.dir, d.name, d.Info().Revision)
+	if f.tree.find(d.dir, d.name) != nil {
+		f.tree.drop(d.dir, d.name)
+		f.notify.forgetName(d.dir, d.name)
+	}
+	return nil
+}
+
+// refuse lets the room keep what was refused, and shows where.
+func (f *FS) refuse(d *draft, err error) {
+	d.Refuse(f.ctx, err)
+	f.notify.appeared(d.dir, d.name+".rej")
+}
+
+// letGo closes a handle. With the last one the draft ends: what was not
+// decided before is decided now, though nobody is told but .ctxfs/errors.
+func (f *FS) letGo(d *draft) {
+	d.mu.Lock()
+	d.handles--
+	last := d.handles == 0
+	d.mu.Unlock()
+	if !last {
+		return
+	}
+	if d.Changed() {
+		f.decide(d)
+	}
+	f.end(d)
+}
+
+// abandon ends a draft that was never opened.
+func (f *FS) abandon(d *draft) {
+	d.mu.Lock()
+	unused := d.handles == 0 && !d.closed
+	d.mu.Unlock()
+	if unused {
+		f.end(d)
+	}
+}
+
+func (f *FS) end(d *draft) {
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return
+	}
+	d.last = d.Draft.Info()
+	d.closed = true
+	d.mu.Unlock()
+	f.closed(d.Draft, "draft")
+	f.divert.count(d.dir, d.name, -1)
+	f.stats.drafts.Add(-1)
+	f.drafts.Done()
+}

@@ -1,0 +1,52 @@
+package fusefs
+
+import "slices"
+
+// A close(2) is not the end of a draft while another descriptor of the same
+// open exists: the copy that dup2 left in the closing process, the original
+// in the shell whose child closes, a copy in a child of the process that
+// closes. The descriptor that is being closed is gone from /proc already.
+
+// held reports whether the draft is still held for writing where that is
+// likely: by the process that closes, by the one that opened, or by their
+// children. It decides at every close, so it looks no further.
+func (f *FS) held(d *draft, closer uint32) bool {
+	return within(true, func() bool {
+		ino := inoOf(d.place.full)
+		if holdsForWriting(closer, d.name, ino) {
+			return true
+		}
+		if d.opener != closer && holdsForWriting(d.opener, d.name, ino) {
+			return true
+		}
+		seen := []uint32{closer, d.opener}
+		for i := 0; i < len(seen) && len(seen) < family; i++ {
+			for _, child := range children(seen[i]) {
+				if slices.Contains(seen, child) {
+					continue
+				}
+				if holdsForWriting(child, d.name, ino) {
+					return true
+				}
+				seen = append(seen, child)
+			}
+		}
+		return false
+	})
+}
+
+// family is how many processes a close looks at.
+const family = 64
+
+// heldByAnyone looks at every process: it costs milliseconds, and only a
+// refusal, which is not to be told too early, is worth them. A process that
+// does not answer in time may hold it.
+func (f *FS) heldByAnyone(d *draft) bool {
+	ino := inoOf(d.place.full)
+	for _, pid := range processes() {
+		if within(true, func() bool { return holdsForWriting(pid, d.name, ino) }) {
+			return true
+		}
+	}
+	return false
+}

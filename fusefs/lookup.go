@@ -1,0 +1,98 @@
+package fusefs
+
+import (
+	"errors"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"ctxfs/backing"
+	"ctxfs/room"
+)
+
+// placeOf is where name in dir lies: the top leads into the other rooms.
+func (f *FS) placeOf(dir *node, name string) place {
+	_, _, p := f.tree.where(dir)
+	if dir == f.tree.root {
+		if r := f.rooms()[name]; r != nil {
+			return place{r, "", name}
+		}
+	}
+	return p.child(name)
+}
+
+// Lookup finds a name. A thread that was sent back to look once more finds
+// what was made for it, see divert.go.
+func (f *FS) Lookup(cancel <-chan struct{}, h *fuse.InHeader, name string, out *fuse.EntryOut) fuse.Status {
+	f.stats.lookups.Add(1)
+	dir := f.tree.get(h.NodeId)
+	if dir == nil {
+		return fuse.ENOENT
+	}
+	if n := f.diverted(h, dir, name); n != nil {
+		_, _, p := f.tree.where(n)
+		n.entry(out, n.describe(), p.full, 0)
+		return fuse.OK
+	}
+	dir.looking.Add(1)
+	defer dir.looking.Add(-1)
+	seen := dir.changes.Load()
+	p := f.placeOf(dir, name)
+	info, err := p.room.Stat(f.request(cancel), p.path)
+	if errors.Is(err, backing.ErrNotFound) {
+		// The name's absence is worth keeping: searches ask each
+		// directory for ignore files.
+		out.SetEntryTimeout(dir.since(seen, CacheTime))
+		return fuse.OK
+	}
+	if err != nil {
+		return f.status("lookup", p.full, err)
+	}
+	n := f.tree.lookup(dir, name, p, info)
+	for !f.pinned(h, dir, name, n) {
+		f.tree.forget(n.id, 1)
+		n = f.tree.lookup(dir, name, p, info)
+	}
+	n.entry(out, info, p.full, dir.since(seen, cached(info)))
+	return fuse.OK
+}
+
+// since is how long the kernel may keep what was read of a directory when its
+// count of changes was seen: not at all if there were changes since then, as
+// their announcement may have come too early for it.
+func (n *node) since(seen uint64, valid time.Duration) time.Duration {
+	if n.changes.Load() != seen {
+		return 0
+	}
+	return valid
+}
+
+// Forget takes back lookups.
+func (f *FS) Forget(id, count uint64) { f.tree.forget(id, count) }
+
+// GetAttr answers stat(2) and fstat(2). The node says which version or draft
+// is meant.
+func (f *FS) GetAttr(cancel <-chan struct{}, in *fuse.GetAttrIn, out *fuse.AttrOut) fuse.Status {
+	n := f.tree.get(in.NodeId)
+	if n == nil {
+		return fuse.ENOENT
+	}
+	_, _, p := f.tree.where(n)
+	info, err := f.attributes(f.request(cancel), n, p)
+	if err != nil {
+		return f.status("stat", p.full, err)
+	}
+	out.SetTimeout(n.validity(info))
+	n.fill(&out.Attr, info, p.full)
+	return fuse.OK
+}
+
+// validity is how long attributes of n may be kept: those of a draft change.
+func (n *node) validity(info room.Info) time.Duration {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.draft != nil {
+		return 0
+	}
+	return cached(info)
+}

@@ -1,0 +1,144 @@
+package fusefs
+
+import (
+	"hash/fnv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"ctxfs/backing"
+	"ctxfs/room"
+)
+
+// place is where a node lies: a path in a room.
+type place struct {
+	room room.Room
+	path string // in the room
+	full string // from the top of the mount
+}
+
+// child is the place of name in a directory at p.
+func (p place) child(name string) place {
+	return place{p.room, join(p.path, name), join(p.full, name)}
+}
+
+func join(dir, name string) string {
+	if dir == "" {
+		return name
+	}
+	return dir + "/" + name
+}
+
+// node is one thing that the kernel knows by number.
+type node struct {
+	id      uint64
+	dir     *node  // nil at the top; with name, place and lookups guarded by tree.mu
+	name    string // in dir
+	place   place
+	lookups uint64 // that the kernel has not taken back
+
+	// Of a directory.
+	changes atomic.Uint64 // counts announcements of changes in it
+	looking atomic.Int32  // LOOKUPs in it that are not answered yet
+
+	mu    sync.Mutex // guards what follows
+	info  room.Info
+	draft *draft       // not nil: the node is, or was, a draft's
+	opens int          // read-only opens of an Object
+	files []*plainFile // open handles of a Plain file
+
+	reading sync.Mutex      // guards content; taken before mu
+	content backing.Content // of the opens, from the first READ on
+}
+
+// become takes over info where n is the same thing as what info describes,
+// and reports whether it is.
+func (n *node) become(info room.Info) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.draft != nil || n.info.Kind != info.Kind {
+		return false
+	}
+	if info.Kind == room.Object && n.info.Revision != info.Revision {
+		return false
+	}
+	n.info = info
+	return true
+}
+
+// describe is n's info; that of a draft is as the draft is now.
+func (n *node) describe() room.Info {
+	n.mu.Lock()
+	info, d := n.info, n.draft
+	n.mu.Unlock()
+	if d != nil {
+		return d.Info()
+	}
+	return info
+}
+
+// ino is what stat(2) shows. All revisions and drafts of an Object share it,
+// since programs take another number for another file: it is derived from
+// the path. The highest bit keeps it apart from the node numbers that other
+// files show, which keep theirs through a rename.
+func (n *node) ino(kind room.Kind, full string) uint64 {
+	if kind != room.Object {
+		return n.id
+	}
+	return inoOf(full)
+}
+
+func inoOf(full string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(full))
+	return h.Sum64() | 1<<63
+}
+
+var typeBits = map[room.Kind]uint32{
+	room.Dir:     fuse.S_IFDIR,
+	room.Object:  fuse.S_IFREG,
+	room.Plain:   fuse.S_IFREG,
+	room.Virtual: fuse.S_IFREG,
+	room.Link:    fuse.S_IFLNK,
+}
+
+const blockSize = 4096
+
+// fill writes info as the kernel's attributes.
+func (n *node) fill(a *fuse.Attr, info room.Info, full string) {
+	a.Ino = n.ino(info.Kind, full)
+	a.Size = uint64(info.Size)
+	a.Blocks = (a.Size + 511) / 512
+	a.Blksize = blockSize
+	a.Mode = typeBits[info.Kind] | uint32(info.Mode.Perm())
+	a.Nlink = 1
+	if info.Kind == room.Dir {
+		a.Nlink = 2
+	}
+	a.Uid, a.Gid = info.UID, info.GID
+	sec, nsec := uint64(info.ModTime.Unix()), uint32(info.ModTime.Nanosecond())
+	a.Mtime, a.Ctime, a.Atime = sec, sec, sec
+	a.Mtimensec, a.Ctimensec, a.Atimensec = nsec, nsec, nsec
+}
+
+// cached is how long the kernel may keep what it was told of such a thing.
+// A Plain file can be renamed onto an entry's name, and changes in place; a
+// Virtual one is made anew for each open.
+func cached(info room.Info) time.Duration {
+	switch info.Kind {
+	case room.Dir, room.Object:
+		return CacheTime
+	}
+	return 0
+}
+
+// entry answers a LOOKUP-like request with n.
+func (n *node) entry(out *fuse.EntryOut, info room.Info, full string, valid time.Duration) {
+	out.NodeId = n.id
+	out.Generation = 1
+	out.SetEntryTimeout(valid)
+	out.SetAttrTimeout(valid)
+	n.fill(&out.Attr, info, full)
+}

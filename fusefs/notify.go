@@ -1,0 +1,208 @@
+package fusefs
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"ctxfs/backing"
+	"ctxfs/room"
+)
+
+// notifier keeps the kernel's caches true: it tells the kernel which names,
+// attributes and listings to ask for again.
+type notifier struct {
+	f *FS
+
+	mu    sync.Mutex // guards what follows
+	names map[*node]map[string]bool
+	paths map[string]bool           // that a room announced, true for all below too
+	own   map[slot]backing.Revision // committed through the mount, not yet announced by the store
+	wake  chan struct{}
+}
+
+// echo is after what time a name is announced once more when a LOOKUP in its
+// directory was being answered meanwhile, whose answer may have reached the
+// kernel after the announcement.
+const echo = 100 * time.Millisecond
+
+func newNotifier(f *FS) *notifier {
+	return &notifier{f: f, names: map[*node]map[string]bool{}, paths: map[string]bool{}, wake: make(chan struct{}, 1)}
+}
+
+// forgetName makes the kernel look up name in dir the next time, and returns
+// when it will. Only from where the kernel holds no lock of dir.
+func (t *notifier) forgetName(dir *node, name string) {
+	dir.changes.Add(1)
+	t.entry(dir, name)
+	if dir.looking.Load() > 0 {
+		time.AfterFunc(echo, func() { t.later(dir, name) })
+	}
+}
+
+// entry tells the kernel to drop a name. That it does not have it, or has
+// been unmounted, is no error.
+func (t *notifier) entry(dir *node, name string) {
+	t.f.stats.notices.Add(1)
+	t.f.server.EntryNotify(dir.id, name)
+}
+
+// pages tells the kernel to drop pages and attributes: those of a directory
+// are its listing.
+func (t *notifier) pages(n *node) {
+	t.f.stats.notices.Add(1)
+	t.f.server.InodeNotify(n.id, 0, 0)
+}
+
+// attributes tells the kernel to ask for them again. It takes no lock of the
+// kernel's that a request may hold.
+func (t *notifier) attributes(n *node) {
+	t.f.stats.notices.Add(1)
+	t.f.server.InodeNotify(n.id, -1, 0)
+}
+
+// appeared announces a new name in dir, like forgetName.
+func (t *notifier) appeared(dir *node, name string) {
+	t.forgetName(dir, name)
+	t.pages(dir)
+}
+
+// later is forgetName from the notifier's goroutine.
+func (t *notifier) later(dir *node, name string) {
+	dir.changes.Add(1)
+	t.mu.Lock()
+	if t.names[dir] == nil {
+		t.names[dir] = map[string]bool{}
+	}
+	t.names[dir][name] = true
+	t.mu.Unlock()
+	t.ring()
+}
+
+// committed notes a version that the kernel needs no announcement of.
+func (t *notifier) committed(dir *node, name string, rev backing.Revision) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.own == nil || len(t.own) >= remembered {
+		t.own = map[slot]backing.Revision{}
+	}
+	t.own[slot{dir.id, name}] = rev
+}
+
+// expected reports whether rev is what was committed under the name.
+func (t *notifier) expected(dir *node, name string, rev backing.Revision) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return rev != "" && t.own[slot{dir.id, name}] == rev
+}
+
+// changed is called by rooms: something at path, from the top of the mount,
+// may have become different; deep means everything below it too.
+func (t *notifier) changed(path string, deep bool) {
+	t.mu.Lock()
+	t.paths[path] = t.paths[path] || deep
+	t.mu.Unlock()
+	t.ring()
+}
+
+func (t *notifier) ring() {
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run announces what is queued until done is closed.
+func (t *notifier) run(done <-chan struct{}) {
+	for {
+		select {
+		case <-done:
+			return
+		case <-t.wake:
+		}
+		t.mu.Lock()
+		names, paths := t.names, t.paths
+		t.names, t.paths = map[*node]map[string]bool{}, map[string]bool{}
+		t.mu.Unlock()
+		for dir, set := range names {
+			for name := range set {
+				t.entry(dir, name)
+			}
+		}
+		for path, deep := range paths {
+			t.announce(path, deep)
+		}
+	}
+}
+
+// announce makes the kernel ask again for what it has of path, if what it has
+// is no longer so.
+func (t *notifier) announce(path string, deep bool) {
+	if deep {
+		t.everything(path)
+		return
+	}
+	dirPath, name := split(path)
+	dir := t.f.tree.at(dirPath)
+	if dir == nil || name == "" {
+		return // the kernel has not looked there
+	}
+	p := t.f.placeOf(dir, name)
+	info, err := p.room.Stat(t.f.ctx, p.path)
+	if err != nil && !errors.Is(err, backing.ErrNotFound) {
+		t.f.log.Error("a changed file cannot be examined", "path", path, "err", err)
+	}
+	n := t.f.tree.find(dir, name)
+	switch {
+	case n == nil && err == nil && (t.f.divert.drafting(dir, name) || t.expected(dir, name, info.Revision)):
+		// The name leads the kernel to the draft that was committed, and
+		// is looked up each time anyway.
+	case n == nil || err != nil:
+		t.f.tree.drop(dir, name)
+		dir.changes.Add(1)
+		t.entry(dir, name)
+		t.pages(dir)
+	case !n.same(info):
+		if n.become(info) {
+			dir.changes.Add(1)
+		} else {
+			t.f.tree.detach(n)
+		}
+		t.forgetName(dir, name)
+		t.pages(n)
+	}
+}
+
+// same reports whether info is what n was announced with.
+func (n *node) same(info room.Info) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.info.Kind == room.Dir {
+		return info.Kind == room.Dir && n.info.Mode == info.Mode && n.info.ModTime.Equal(info.ModTime)
+	}
+	return n.draft == nil && n.info == info
+}
+
+// everything makes the kernel ask for all it has below path.
+func (t *notifier) everything(path string) {
+	top := t.f.tree.at(path)
+	if top == nil {
+		return
+	}
+	for _, n := range t.f.tree.below(top) {
+		if dir, name, _ := t.f.tree.where(n); dir != nil {
+			t.forgetName(dir, name)
+		}
+		n.changes.Add(1)
+		t.pages(n)
+	}
+}
+
+func split(path string) (dir, name string) {
+	for i := len(path) - 1; i >= 0; i-- {
+		if path[i] == '/' {
+			return path[:i], path[i+1:]
+		}
+	}
+	return "", path
+}

@@ -1,0 +1,187 @@
+package fusefs
+
+import (
+	"errors"
+	"io/fs"
+	"syscall"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"ctxfs/backing"
+	"ctxfs/room"
+)
+
+// Open opens a file. The node says which version.
+func (f *FS) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
+	f.stats.opens.Add(1)
+	n := f.tree.get(in.NodeId)
+	if n == nil {
+		return fuse.Status(syscall.ESTALE)
+	}
+	n.mu.Lock()
+	kind := n.info.Kind
+	n.mu.Unlock()
+	v := f.divert.take(in.Pid)
+	defer f.giveUp(v)
+	switch {
+	case kind == room.Plain:
+		return f.openPlain(in, n, out)
+	case kind == room.Virtual:
+		return f.openVirtual(cancel, in, n, out)
+	case writes(in.Flags):
+		return f.openDraft(in, n, v, out)
+	}
+	return f.openCommitted(cancel, in, n, v, out)
+}
+
+func writes(flags uint32) bool {
+	return flags&syscall.O_ACCMODE != syscall.O_RDONLY || flags&syscall.O_TRUNC != 0
+}
+
+// openCommitted opens a version for reading. Its content is opened at the
+// first READ, as most reads are answered by the kernel's cache; and there is
+// nothing to flush.
+func (f *FS) openCommitted(cancel <-chan struct{}, in *fuse.OpenIn, n *node, v *diversion, out *fuse.OpenOut) fuse.Status {
+	n.mu.Lock()
+	if n.draft != nil {
+		n.mu.Unlock()
+		return f.openTaken(in, n, v, out)
+	}
+	n.opens++
+	n.mu.Unlock()
+	if dir, name, p := f.tree.where(n); f.divert.drafting(dir, name) {
+		// A draft that has been committed and is still open may replace
+		// this very version, and keeps no copy of it.
+		if _, err := f.reader(f.request(cancel), n, p); err != nil {
+			f.closeCommitted(n)
+			return f.status("open", p.full, err)
+		}
+	}
+	out.OpenFlags = fuse.FOPEN_KEEP_CACHE | fuse.FOPEN_NOFLUSH
+	return fuse.OK
+}
+
+func (f *FS) closeCommitted(n *node) {
+	n.reading.Lock()
+	n.mu.Lock()
+	n.opens--
+	last := n.opens == 0
+	n.mu.Unlock()
+	var content backing.Content
+	if last {
+		content, n.content = n.content, nil
+	}
+	n.reading.Unlock()
+	if last {
+		f.locks.closed(n, 0)
+	}
+	if content != nil {
+		f.closed(content, "version")
+	}
+}
+
+// closed closes what was only read. That can't lose anything, but an error
+// of it is worth knowing.
+func (f *FS) closed(c interface{ Close() error }, what string) {
+	if err := c.Close(); err != nil {
+		f.log.Error("close failed", "what", what, "err", err)
+	}
+}
+
+// openPlain opens an ordinary file, for reading too: it may change meanwhile.
+func (f *FS) openPlain(in *fuse.OpenIn, n *node, out *fuse.OpenOut) fuse.Status {
+	_, _, p := f.tree.where(n)
+	flags := int(in.Flags) & (syscall.O_ACCMODE | syscall.O_TRUNC)
+	w, _, err := p.room.Write(f.ctx, caller(&in.InHeader), p.path, room.Create{Flags: flags})
+	if errors.Is(err, backing.ErrNotFound) {
+		// It was removed, or renamed onto an entry: the kernel shall
+		// resolve the name again.
+		return fuse.Status(syscall.ESTALE)
+	}
+	if err != nil {
+		return f.status("open", p.full, err)
+	}
+	return f.addPlain(n, p, w, out)
+}
+
+func (f *FS) addPlain(n *node, p place, w room.File, out *fuse.OpenOut) fuse.Status {
+	file, ok := w.(backing.File)
+	if !ok {
+		// It became an entry between the LOOKUP and now.
+		f.closed(w, "draft")
+		return fuse.Status(syscall.ESTALE)
+	}
+	h := &plainFile{file, n}
+	n.addFile(h)
+	out.Fh = f.handles.add(h)
+	return fuse.OK
+}
+
+// openVirtual opens content that is made now and has no size before.
+func (f *FS) openVirtual(cancel <-chan struct{}, in *fuse.OpenIn, n *node, out *fuse.OpenOut) fuse.Status {
+	if writes(in.Flags) {
+		return fuse.EROFS
+	}
+	_, _, p := f.tree.where(n)
+	content, err := p.room.Read(f.request(cancel), p.path, "")
+	if err != nil {
+		return f.status("open", p.full, err)
+	}
+	out.Fh = f.handles.add(&fixedFile{content})
+	out.OpenFlags = fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH
+	return fuse.OK
+}
+
+// Create makes a file, which the kernel believes not to exist.
+func (f *FS) Create(cancel <-chan struct{}, in *fuse.CreateIn, name string, out *fuse.CreateOut) fuse.Status {
+	f.stats.opens.Add(1)
+	dir := f.tree.get(in.NodeId)
+	if dir == nil {
+		return fuse.ENOENT
+	}
+	p := f.placeOf(dir, name)
+	o := room.Create{New: true, Exclusive: in.Flags&syscall.O_EXCL != 0,
+		Mode: fs.FileMode(in.Mode & 0o777), Flags: int(in.Flags) &^ syscall.O_APPEND}
+	w, info, err := p.room.Write(f.ctx, f.named(&in.InHeader), p.path, o)
+	if err != nil {
+		return f.status("create", p.full, err)
+	}
+	if d, ok := w.(room.Draft); ok {
+		n := &node{dir: dir, name: name, place: p, info: info}
+		f.begin(d, n, in.Pid)
+		if in.Flags&syscall.O_TRUNC != 0 && d.Size() > 0 {
+			err = d.Truncate(0) // another host or program made it meanwhile
+		}
+		f.tree.unnamed(n)
+		out.OpenOut = f.hold(n.draft)
+		n.entry(&out.EntryOut, n.describe(), p.full, 0)
+		return f.status("create", p.full, err)
+	}
+	n := f.tree.lookup(dir, name, p, info)
+	n.entry(&out.EntryOut, info, p.full, 0)
+	return f.addPlain(n, p, w, &out.OpenOut)
+}
+
+// Release is the end of an open file. Nobody hears its result.
+func (f *FS) Release(cancel <-chan struct{}, in *fuse.ReleaseIn) {
+	if n := f.tree.get(in.NodeId); n != nil {
+		f.locks.release(n, in)
+		if in.Fh == 0 {
+			f.closeCommitted(n)
+			return
+		}
+	}
+	f.release(f.handles.remove(in.Fh))
+}
+
+func (f *FS) release(handle any) {
+	switch h := handle.(type) {
+	case draftHandle:
+		f.letGo(h.draft)
+	case *plainFile:
+		h.node.removeFile(h)
+		f.closed(h, "file")
+	case *fixedFile:
+		f.closed(h, "content")
+	}
+}

@@ -1,0 +1,150 @@
+package fusefs
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// glance is how long a look at another process may take. It takes
+// microseconds, unless that process is in execve and waits for us: then the
+// answer comes only after ours.
+const glance = 50 * time.Millisecond
+
+// within runs look, but waits no longer than a glance for it; late is what
+// it returns then. The goroutine ends when the kernel lets it.
+func within[T any](late T, look func() T) T {
+	done := make(chan T, 1)
+	go func() { done <- look() }()
+	t := time.NewTimer(glance)
+	defer t.Stop()
+	select {
+	case v := <-done:
+		return v
+	case <-t.C:
+		return late
+	}
+}
+
+// readProc reads a small file below /proc. It bypasses package os, whose
+// poller costs three system calls more.
+func readProc(path string, buf []byte) ([]byte, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	n := 0
+	for n < len(buf) {
+		got, err := unix.Read(fd, buf[n:])
+		if err != nil {
+			return nil, err
+		}
+		if got == 0 {
+			break
+		}
+		n += got
+	}
+	return buf[:n], nil
+}
+
+func procPath(pid uint32, rest string) string {
+	return "/proc/" + strconv.FormatUint(uint64(pid), 10) + rest
+}
+
+// children lists the processes that pid's threads started and that are still
+// its own.
+func children(pid uint32) []uint32 {
+	tasks, err := os.ReadDir(procPath(pid, "/task"))
+	if err != nil {
+		return nil // it has ended
+	}
+	var all []uint32
+	buf := make([]byte, 4096)
+	for _, t := range tasks {
+		b, err := readProc(procPath(pid, "/task/"+t.Name()+"/children"), buf)
+		if err != nil {
+			continue
+		}
+		for _, field := range strings.Fields(string(b)) {
+			if n, err := strconv.ParseUint(field, 10, 32); err == nil {
+				all = append(all, uint32(n))
+			}
+		}
+	}
+	return all
+}
+
+// processes lists every process that can be seen.
+func processes() []uint32 {
+	dir, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	var all []uint32
+	for _, e := range dir {
+		if n, err := strconv.ParseUint(e.Name(), 10, 32); err == nil {
+			all = append(all, uint32(n))
+		}
+	}
+	return all
+}
+
+// holdsForWriting reports whether a descriptor of pid is open for writing on
+// the file with this name and st_ino. /proc/PID/fd says the name, which is
+// cheap and tells most apart; fdinfo the rest.
+func holdsForWriting(pid uint32, name string, ino uint64) bool {
+	dir := procPath(pid, "/fd")
+	d, err := os.Open(dir)
+	if err != nil {
+		return false // it has ended, or is another user's
+	}
+	defer d.Close()
+	fds, err := d.Readdirnames(-1)
+	if err != nil {
+		return false
+	}
+	link := make([]byte, unix.PathMax)
+	info := make([]byte, 512)
+	for _, fd := range fds {
+		n, err := unix.Readlink(dir+"/"+fd, link)
+		if err != nil || !leadsTo(link[:n], name) {
+			continue
+		}
+		b, err := readProc(procPath(pid, "/fdinfo/"+fd), info)
+		if err == nil && describes(b, ino) {
+			return true
+		}
+	}
+	return false
+}
+
+// leadsTo reports whether the path ends in name. The kernel marks names that
+// it was told to forget.
+func leadsTo(link []byte, name string) bool {
+	link = bytes.TrimSuffix(link, []byte(" (deleted)"))
+	rest, ok := bytes.CutSuffix(link, []byte(name))
+	return ok && (len(rest) == 0 || rest[len(rest)-1] == '/')
+}
+
+// describes reports whether fdinfo is of a descriptor that can write to ino.
+func describes(fdinfo []byte, ino uint64) bool {
+	var same, write bool
+	for line := range bytes.Lines(fdinfo) {
+		key, value, _ := bytes.Cut(bytes.TrimSpace(line), []byte(":"))
+		v := string(bytes.TrimSpace(value))
+		switch string(key) {
+		case "flags":
+			flags, err := strconv.ParseUint(v, 8, 64)
+			write = err == nil && flags&unix.O_ACCMODE != unix.O_RDONLY
+		case "ino":
+			n, err := strconv.ParseUint(v, 10, 64)
+			same = err == nil && n == ino
+		}
+	}
+	return same && write
+}

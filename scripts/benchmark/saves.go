@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+const (
+	goalCreate    = 1.6
+	goalOverwrite = 2.2
+	batch         = 50   // saves of one program before the other one's turn
+	saveSize      = 4096 // bytes
+	saveAgent     = "benchmark"
+)
+
+// saver saves the i-th entry, durably.
+type saver func(name string, content []byte) error
+
+// mountSaver saves as programs do: open, write, close.
+func mountSaver(dir string) saver {
+	return func(name string, content []byte) error {
+		f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+		if err != nil {
+			return err
+		}
+		if _, err := f.Write(content); err != nil {
+			f.Close()
+			return err
+		}
+		return f.Close()
+	}
+}
+
+// nativeSaver saves as a careful program does without ctxfs: temporary file,
+// fsync, rename, fsync of the directory, which it keeps open.
+func nativeSaver(dir string, d *os.File) saver {
+	return func(name string, content []byte) error {
+		tmp := filepath.Join(dir, "."+name+".tmp")
+		f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(content)
+		if err == nil {
+			err = f.Sync()
+		}
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		}
+		if err == nil {
+			err = os.Rename(tmp, filepath.Join(dir, name))
+		}
+		if err != nil {
+			return err
+		}
+		return d.Sync()
+	}
+}
+
+// measureSaves times creating entries one after another, then overwriting
+// each of them once, on ctxfs and natively in alternating batches. Both
+// directories lie on the same file system.
+func measureSaves(ctx context.Context, w *work, s settings) ([]row, error) {
+	store, native, point := w.path("saves", "store"), w.path("saves", "native", saveAgent), w.path("mnt", "saves")
+	if err := os.MkdirAll(native, 0o755); err != nil {
+		return nil, fmt.Errorf("make the native directory: %w", err)
+	}
+	d, err := os.Open(native)
+	if err != nil {
+		return nil, fmt.Errorf("open the native directory: %w", err)
+	}
+	defer d.Close()
+	srv, err := w.serve(ctx, point, w.program("ctxfs"), "mount", "--foreground", "--store", store, point)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { reportStop(srv.stop()) }()
+	dir := filepath.Join(point, saveAgent)
+	if err := within(ctx, shortLimit, "make an agent", func() error { return os.Mkdir(dir, 0o755) }); err != nil {
+		return nil, err
+	}
+	savers := map[string]saver{"native": nativeSaver(native, d), "ctxfs": mountSaver(dir)}
+	backing := filepath.Join(store, saveAgent)
+	var rows []row
+	for _, p := range []struct {
+		what string
+		seed uint64
+		goal float64
+	}{{"create", 1, goalCreate}, {"overwrite", 2, goalOverwrite}} {
+		progress("%s %d entries", p.what, s.saves)
+		times, err := alternate(ctx, savers, s.saves, p.seed)
+		if err == nil {
+			err = saved(backing, s.saves, p.seed, p.what == "overwrite")
+		}
+		if err != nil {
+			return rows, fmt.Errorf("%s: %w", p.what, err)
+		}
+		what := p.what + " an entry of 4 KB"
+		rows = append(rows, plain(what, "ms", times, "native")...)
+		rows = append(rows, ratio(what, "ms", times, "ctxfs", "native", p.goal))
+	}
+	return rows, nil
+}
+
+// alternate saves n entries with each saver, in batches by turns, and returns
+// the milliseconds a save took, one number a batch.
+func alternate(ctx context.Context, savers map[string]saver, n int, seed uint64) (map[string][]float64, error) {
+	times := map[string][]float64{}
+	for from := 0; from < n; from += batch {
+		to := min(from+batch, n)
+		for _, who := range []string{"native", "ctxfs"} {
+			var took time.Duration
+			err := within(ctx, sizeLimit(batch), "save on "+who, func() (err error) {
+				took, err = saveBatch(ctx, savers[who], from, to, seed)
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+			times[who] = append(times[who], took.Seconds()*1000/float64(to-from))
+		}
+	}
+	return times, nil
+}
+
+func saveBatch(ctx context.Context, save saver, from, to int, seed uint64) (time.Duration, error) {
+	var took time.Duration
+	for i := from; i < to && ctx.Err() == nil; i++ {
+		name, content := saveEntry(i, seed)
+		since := time.Now()
+		if err := save(name, content); err != nil {
+			return 0, err
+		}
+		took += time.Since(since)
+	}
+	return took, ctx.Err()
+}
+
+// saveEntry is the i-th entry to be saved; another seed is another body.
+func saveEntry(i int, seed uint64) (string, []byte) {
+	at := firstEntry.Add(time.Duration(i) * time.Second)
+	r := rand.New(rand.NewPCG(seed, uint64(i)))
+	return entryName(at, i), entry(r, saveAgent, "", at, saveSize)
+}
+
+// saved checks in the store itself that each save did what it should: a new
+// entry byte for byte, an overwritten one with its changelog.
+func saved(backing string, n int, seed uint64, overwritten bool) error {
+	for i := range n {
+		name, want := saveEntry(i, seed)
+		got, err := os.ReadFile(filepath.Join(backing, name))
+		if err != nil {
+			return err
+		}
+		log, ok := bytes.CutPrefix(got, want)
+		if !ok || overwritten != bytes.Contains(log, []byte("## Changelog\n")) {
+			return fmt.Errorf("%s is not what was saved; after the text comes %q", name, log)
+		}
+	}
+	return nil
+}
