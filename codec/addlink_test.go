@@ -17,6 +17,7 @@ func TestAddLinkChangesOnlyLinks(t *testing.T) {
 		"flow, spaced":        {"links: [ a ] # why\n", "links: [ a, o/x.md ] # why\n"},
 		"flow, comma":         {"links: [a,]\n", "links: [a,o/x.md]\n"},
 		"flow, quoted":        {"links: [\"a]\", 'b''] ']\n", "links: [\"a]\", 'b''] ', o/x.md]\n"},
+		"flow, escaped":       {"links: [\"a\\\"]\"]\n", "links: [\"a\\\"]\", o/x.md]\n"},
 		"flow, lines":         {"links: [\n  a, # ]\n  b\n]\n", "links: [\n  a, # ]\n  b, o/x.md\n]\n"},
 		"flow, next line":     {"links:\n  [a]\ntype: finding\n", "links:\n  [a, o/x.md]\ntype: finding\n"},
 		"block":               {"links:\n  - a\ntype: finding\n", "links:\n  - a\n  - o/x.md\ntype: finding\n"},

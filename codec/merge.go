@@ -8,7 +8,7 @@ import "bytes"
 // merged is then old. Both must be complete entries. Where old is nil, new is
 // the first content and stays as it is.
 //
-// In the changelog section (design, section "Overwriting: the changelog"):
+// In the changelog section (reference/1, Updating Entries):
 //
 //   - Lines of old that the writer dropped or edited are put back, in their
 //     order. A line with the time and the agent, or the time and the text, of

@@ -22,6 +22,9 @@ func checkMerge(t *testing.T, old, new []byte, a Author) {
 	if changed && len(has) <= len(had) {
 		t.Fatalf("a change left no line:\n%q\n%q", had, has)
 	}
+	if changed && wroteNoLine(old, new) && len(has) != len(had)+1 {
+		t.Fatalf("the writer wrote no line, and %d became %d:\n%q\n%q", len(had), len(has), had, has)
+	}
 	if again, changed := Merge(merged, merged, a); changed || !bytes.Equal(again, merged) {
 		t.Fatalf("merging twice: %q", again)
 	}
@@ -43,6 +46,23 @@ func checkMerge(t *testing.T, old, new []byte, a Author) {
 	if h, end, ok := newDocument(merged).section(); !ok || end != len(merged) {
 		t.Fatalf("the section %v is not the end: %q", h, merged)
 	}
+}
+
+// wroteNoLine reports whether every line of new's only section is one of old's.
+func wroteNoLine(old, new []byte) bool {
+	if len(newDocument(new).headings) > 1 {
+		return false
+	}
+	count := map[string]int{}
+	for _, line := range ChangelogLines(old) {
+		count[line]++
+	}
+	for _, line := range ChangelogLines(new) {
+		if count[line]--; count[line] < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // strictFence reports whether a reader that lets an unclosed fence run on, as

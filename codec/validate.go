@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Known is what the file system knows of an entry (design, section
-// "Frontmatter").
+// Known is what the file system knows of an entry without reading it, and by
+// which it checks and completes the frontmatter.
 type Known struct {
 	Agent      string    // the agent's directory; "" where it is not known
 	SessionDir string    // the session's directory, "" directly under the agent's

@@ -61,7 +61,7 @@ func (f *FS) SetAttr(cancel <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrO
 	if err != nil {
 		return f.status("stat", p.full, err)
 	}
-	out.SetTimeout(n.validity(info))
+	out.SetTimeout(cached(info))
 	n.fill(&out.Attr, info, p.full)
 	return fuse.OK
 }

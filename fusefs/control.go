@@ -177,7 +177,7 @@ func (c *control) Read(ctx context.Context, path string, rev backing.Revision) (
 
 // ownDir and ownFile describe what the mount itself shows.
 func (f *FS) ownDir(name string) room.Info {
-	return room.Info{Name: name, Kind: room.Dir, Mode: 0o555, ModTime: f.started, UID: f.uid, GID: f.gid}
+	return room.Info{Name: name, Kind: room.Dir, Mode: 0o555, ModTime: f.started, UID: f.uid, GID: f.gid, Volatile: true}
 }
 
 func (f *FS) ownFile(name string, size int64) room.Info {

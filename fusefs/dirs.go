@@ -32,7 +32,9 @@ func (f *FS) OpenDir(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut)
 	}
 	_, _, p := f.tree.where(n)
 	out.Fh = f.handles.add(&dirHandle{node: n, place: p})
-	out.OpenFlags = fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE
+	if cached(n.describe()) > 0 {
+		out.OpenFlags = fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE
+	}
 	return fuse.OK
 }
 

@@ -37,10 +37,7 @@ const patience = 10 * time.Second
 
 // openDraft opens an Object for writing: in any case with a draft of its own.
 func (f *FS) openDraft(in *fuse.OpenIn, n *node, v *diversion, out *fuse.OpenOut) fuse.Status {
-	n.mu.Lock()
-	taken := n.draft != nil
-	n.mu.Unlock()
-	if taken {
+	if n.isDraft() != nil {
 		return f.openTaken(in, n, v, out)
 	}
 	d, p, err := f.newDraft(in, n)
@@ -51,8 +48,8 @@ func (f *FS) openDraft(in *fuse.OpenIn, n *node, v *diversion, out *fuse.OpenOut
 		return fuse.Status(syscall.ESTALE)
 	}
 	dir, name, _ := f.tree.where(n)
-	if f.takeOver(n, dir, name, d, in.Pid) {
-		*out = f.hold(n.draft)
+	if taken := f.takeOver(n, dir, name, d, in.Pid); taken != nil {
+		*out = f.hold(taken)
 		return fuse.OK
 	}
 	to := &node{dir: dir, name: name, place: p, info: n.describe()}
@@ -87,17 +84,17 @@ func (f *FS) newDraft(in *fuse.OpenIn, n *node) (room.Draft, place, error) {
 // takeOver makes n, which nobody has open, the node of d. The kernel forgets
 // that the name leads to it, and the next LOOKUP finds the committed version
 // under another node.
-func (f *FS) takeOver(n, dir *node, name string, d room.Draft, thread uint32) bool {
+func (f *FS) takeOver(n, dir *node, name string, d room.Draft, thread uint32) *draft {
 	n.mu.Lock()
 	if n.opens > 0 || n.draft != nil {
 		n.mu.Unlock()
-		return false
+		return nil
 	}
-	f.beginLocked(d, n, thread)
+	taken := f.beginLocked(d, n, thread)
 	n.mu.Unlock()
 	f.tree.detach(n)
 	f.notify.forgetName(dir, name)
-	return true
+	return taken
 }
 
 // openTaken opens the node of a draft. The thread was sent there, or is
@@ -105,8 +102,8 @@ func (f *FS) takeOver(n, dir *node, name string, d room.Draft, thread uint32) bo
 // again, or it came by /proc/PID/fd and means this very draft.
 func (f *FS) openTaken(in *fuse.OpenIn, n *node, v *diversion, out *fuse.OpenOut) fuse.Status {
 	switch {
-	case v != nil && v.to == n:
-		*out = f.hold(n.draft)
+	case v != nil && v.to == n && n.isDraft() != nil:
+		*out = f.hold(n.isDraft())
 		return fuse.OK
 	case v != nil && v.from == n && !v.looked:
 		return f.openShared(in, n, out)
@@ -132,19 +129,17 @@ func (f *FS) openTaken(in *fuse.OpenIn, n *node, v *diversion, out *fuse.OpenOut
 // openShared gives a second handle of a draft that is still open; of one that
 // is not, what its name leads to now.
 func (f *FS) openShared(in *fuse.OpenIn, n *node, out *fuse.OpenOut) fuse.Status {
-	n.mu.Lock()
-	d := n.draft
-	n.mu.Unlock()
-	if d.share() {
+	if d := n.isDraft(); d != nil && d.share() {
 		out.Fh, out.OpenFlags = f.handles.add(draftHandle{d}), fuse.FOPEN_DIRECT_IO
 		return fuse.OK
 	}
 	if writes(in.Flags) {
 		return fuse.Status(syscall.ESTALE)
 	}
-	content, err := d.place.room.Read(f.ctx, d.place.path, "")
+	_, _, p := f.tree.where(n)
+	content, err := p.room.Read(f.ctx, p.path, "")
 	if err != nil {
-		return f.status("open", d.place.full, err)
+		return f.status("open", p.full, err)
 	}
 	out.Fh = f.handles.add(&fixedFile{content})
 	out.OpenFlags = fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH
@@ -199,7 +194,7 @@ func (f *FS) giveUp(v *diversion) {
 		return
 	}
 	if v.to != nil {
-		f.abandon(v.to.draft)
+		f.abandon(v.to)
 	}
 	if v.pin != nil {
 		f.closeCommitted(v.pin)

@@ -12,6 +12,7 @@ import (
 // how many handles.
 type draft struct {
 	room.Draft
+	node   *node
 	dir    *node
 	name   string
 	place  place
@@ -25,17 +26,25 @@ type draft struct {
 }
 
 // begin makes n the node of d. The drafts' handles are counted from hold on.
-func (f *FS) begin(d room.Draft, n *node, thread uint32) {
+func (f *FS) begin(d room.Draft, n *node, thread uint32) *draft {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	f.beginLocked(d, n, thread)
+	return f.beginLocked(d, n, thread)
 }
 
-func (f *FS) beginLocked(d room.Draft, n *node, thread uint32) {
-	n.draft = &draft{Draft: d, dir: n.dir, name: n.name, place: n.place, opener: thread}
+func (f *FS) beginLocked(d room.Draft, n *node, thread uint32) *draft {
+	n.draft = &draft{Draft: d, node: n, dir: n.dir, name: n.name, place: n.place, opener: thread}
 	f.drafts.Add(1)
 	f.stats.drafts.Add(1)
 	f.divert.count(n.dir, n.name, 1)
+	return n.draft
+}
+
+// isDraft returns the draft whose node n is, nil if it is none's.
+func (n *node) isDraft() *draft {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.draft
 }
 
 // hold opens a handle of d. Writes are not cached by the kernel, so that each
@@ -135,11 +144,11 @@ func (f *FS) commit(d *draft) error {
 		return err
 	}
 	f.stats.commits.Add(1)
-	f.notify.committed(d.dir, d.name, d.Info().Revision)
 	if f.tree.find(d.dir, d.name) != nil {
 		f.tree.drop(d.dir, d.name)
 		f.notify.forgetName(d.dir, d.name)
 	}
+	f.notify.committed(d.dir, d.name, d.Info().Revision)
 	return nil
 }
 
@@ -166,7 +175,11 @@ func (f *FS) letGo(d *draft) {
 }
 
 // abandon ends a draft that was never opened.
-func (f *FS) abandon(d *draft) {
+func (f *FS) abandon(n *node) {
+	d := n.isDraft()
+	if d == nil {
+		return
+	}
 	d.mu.Lock()
 	unused := d.handles == 0 && !d.closed
 	d.mu.Unlock()
@@ -185,6 +198,9 @@ func (f *FS) end(d *draft) {
 	d.closed = true
 	d.mu.Unlock()
 	f.closed(d.Draft, "draft")
+	if d.last.Revision != "" {
+		f.tree.settle(d.node, d.last)
+	}
 	f.divert.count(d.dir, d.name, -1)
 	f.stats.drafts.Add(-1)
 	f.drafts.Done()

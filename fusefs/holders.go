@@ -13,22 +13,18 @@ import "slices"
 func (f *FS) held(d *draft, closer uint32) bool {
 	return within(true, func() bool {
 		ino := inoOf(d.place.full)
-		if holdsForWriting(closer, d.name, ino) {
-			return true
+		seen := []uint32{closer}
+		if d.opener != closer {
+			seen = append(seen, d.opener)
 		}
-		if d.opener != closer && holdsForWriting(d.opener, d.name, ino) {
-			return true
-		}
-		seen := []uint32{closer, d.opener}
-		for i := 0; i < len(seen) && len(seen) < family; i++ {
+		for i := 0; i < len(seen) && i < family; i++ {
+			if holdsForWriting(seen[i], d.name, ino) {
+				return true
+			}
 			for _, child := range children(seen[i]) {
-				if slices.Contains(seen, child) {
-					continue
+				if !slices.Contains(seen, child) {
+					seen = append(seen, child)
 				}
-				if holdsForWriting(child, d.name, ino) {
-					return true
-				}
-				seen = append(seen, child)
 			}
 		}
 		return false

@@ -7,7 +7,6 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"ctxfs/backing"
-	"ctxfs/room"
 )
 
 // placeOf is where name in dir lies: the top leads into the other rooms.
@@ -31,7 +30,7 @@ func (f *FS) Lookup(cancel <-chan struct{}, h *fuse.InHeader, name string, out *
 	}
 	if n := f.diverted(h, dir, name); n != nil {
 		_, _, p := f.tree.where(n)
-		n.entry(out, n.describe(), p.full, 0)
+		n.draftEntry(out, p.full)
 		return fuse.OK
 	}
 	dir.looking.Add(1)
@@ -82,17 +81,7 @@ func (f *FS) GetAttr(cancel <-chan struct{}, in *fuse.GetAttrIn, out *fuse.AttrO
 	if err != nil {
 		return f.status("stat", p.full, err)
 	}
-	out.SetTimeout(n.validity(info))
+	out.SetTimeout(cached(info))
 	n.fill(&out.Attr, info, p.full)
 	return fuse.OK
-}
-
-// validity is how long attributes of n may be kept: those of a draft change.
-func (n *node) validity(info room.Info) time.Duration {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.draft != nil {
-		return 0
-	}
-	return cached(info)
 }

@@ -38,9 +38,8 @@ func Mount(o Options) (*FS, error) {
 
 func (f *FS) mountOptions() *fuse.MountOptions {
 	return &fuse.MountOptions{
-		AllowOther: f.o.AllowOther,
-		// The kernel checks modes, also for access(2).
-		Options:       []string{"default_permissions"},
+		AllowOther:    f.o.AllowOther,
+		Options:       f.permissions(),
 		FsName:        f.o.StoreName,
 		Name:          FSType,
 		DirectMount:   true,
@@ -58,6 +57,16 @@ func (f *FS) mountOptions() *fuse.MountOptions {
 		ExtraCapabilities: fuse.CAP_ATOMIC_O_TRUNC,
 		PanicHandler:      f.panicked,
 	}
+}
+
+// permissions leaves the checks of modes to the kernel where several users
+// are served. One user alone is checked in permit.go: the kernel would ask for
+// a directory's attributes after each file that is made in it.
+func (f *FS) permissions() []string {
+	if f.o.AllowOther {
+		return []string{"default_permissions"}
+	}
+	return nil
 }
 
 // panicked lets a mount outlive a defect in one request.

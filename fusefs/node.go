@@ -45,9 +45,11 @@ type node struct {
 
 	mu    sync.Mutex // guards what follows
 	info  room.Info
-	draft *draft       // not nil: the node is, or was, a draft's
-	opens int          // read-only opens of an Object
-	files []*plainFile // open handles of a Plain file
+	draft *draft // not nil: the node is, or was, a draft's
+	opens int    // read-only opens of an Object
+	// wasDraft: the kernel's pages of it may be those of a draft.
+	wasDraft bool
+	files    []*plainFile // open handles of a Plain file
 
 	reading sync.Mutex      // guards content; taken before mu
 	content backing.Content // of the opens, from the first READ on
@@ -123,15 +125,22 @@ func (n *node) fill(a *fuse.Attr, info room.Info, full string) {
 	a.Mtimensec, a.Ctimensec, a.Atimensec = nsec, nsec, nsec
 }
 
+// draftEntry answers with the node of a draft. The name is not to be kept: it
+// leads others elsewhere. The attributes are, for only this draft's writers
+// change them, and the kernel sees how.
+func (n *node) draftEntry(out *fuse.EntryOut, full string) {
+	n.entry(out, n.describe(), full, 0)
+	out.SetAttrTimeout(CacheTime)
+}
+
 // cached is how long the kernel may keep what it was told of such a thing.
 // A Plain file can be renamed onto an entry's name, and changes in place; a
 // Virtual one is made anew for each open.
 func cached(info room.Info) time.Duration {
-	switch info.Kind {
-	case room.Dir, room.Object:
-		return CacheTime
+	if info.Volatile || info.Kind != room.Dir && info.Kind != room.Object {
+		return 0
 	}
-	return 0
+	return CacheTime
 }
 
 // entry answers a LOOKUP-like request with n.

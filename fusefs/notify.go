@@ -44,6 +44,9 @@ func (t *notifier) forgetName(dir *node, name string) {
 // been unmounted, is no error.
 func (t *notifier) entry(dir *node, name string) {
 	t.f.stats.notices.Add(1)
+	t.mu.Lock()
+	delete(t.own, slot{dir.id, name})
+	t.mu.Unlock()
 	t.f.server.EntryNotify(dir.id, name)
 }
 

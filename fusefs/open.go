@@ -18,11 +18,13 @@ func (f *FS) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fu
 	if n == nil {
 		return fuse.Status(syscall.ESTALE)
 	}
-	n.mu.Lock()
-	kind := n.info.Kind
-	n.mu.Unlock()
 	v := f.divert.take(in.Pid)
 	defer f.giveUp(v)
+	info := n.describe()
+	kind := info.Kind
+	if kind == room.Object && !f.permit(&in.InHeader, info, wants(in.Flags)) {
+		return fuse.EACCES
+	}
 	switch {
 	case kind == room.Plain:
 		return f.openPlain(in, n, out)
@@ -48,6 +50,11 @@ func (f *FS) openCommitted(cancel <-chan struct{}, in *fuse.OpenIn, n *node, v *
 		return f.openTaken(in, n, v, out)
 	}
 	n.opens++
+	out.OpenFlags = fuse.FOPEN_NOFLUSH
+	if !n.wasDraft {
+		out.OpenFlags |= fuse.FOPEN_KEEP_CACHE
+	}
+	n.wasDraft = false
 	n.mu.Unlock()
 	if dir, name, p := f.tree.where(n); f.divert.drafting(dir, name) {
 		// A draft that has been committed and is still open may replace
@@ -57,7 +64,6 @@ func (f *FS) openCommitted(cancel <-chan struct{}, in *fuse.OpenIn, n *node, v *
 			return f.status("open", p.full, err)
 		}
 	}
-	out.OpenFlags = fuse.FOPEN_KEEP_CACHE | fuse.FOPEN_NOFLUSH
 	return fuse.OK
 }
 
@@ -148,13 +154,13 @@ func (f *FS) Create(cancel <-chan struct{}, in *fuse.CreateIn, name string, out 
 	}
 	if d, ok := w.(room.Draft); ok {
 		n := &node{dir: dir, name: name, place: p, info: info}
-		f.begin(d, n, in.Pid)
+		started := f.begin(d, n, in.Pid)
 		if in.Flags&syscall.O_TRUNC != 0 && d.Size() > 0 {
 			err = d.Truncate(0) // another host or program made it meanwhile
 		}
 		f.tree.unnamed(n)
-		out.OpenOut = f.hold(n.draft)
-		n.entry(&out.EntryOut, n.describe(), p.full, 0)
+		out.OpenOut = f.hold(started)
+		n.draftEntry(&out.EntryOut, p.full)
 		return f.status("create", p.full, err)
 	}
 	n := f.tree.lookup(dir, name, p, info)

@@ -26,7 +26,7 @@ func (f *FS) top() *node {
 	f.below[controlDir] = &control{f: f}
 	f.below[readmeFile] = &readme{f: f}
 	info := f.ownDir("")
-	info.Mode = 0o755
+	info.Mode, info.Volatile = 0o755, false
 	return &node{place: place{room: r}, info: info}
 }
 

@@ -100,6 +100,22 @@ func (t *tree) forget(id, count uint64) {
 	t.unname(n)
 }
 
+// settle makes the node of a draft that has ended the node of the version
+// that was committed, if its name leads to no other: the kernel, which knows
+// the name by it, then has nothing to learn.
+func (t *tree) settle(n *node, info room.Info) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := slot{n.dir.id, n.name}
+	if t.named[s] != nil || t.nodes[n.id] != n {
+		return
+	}
+	n.mu.Lock()
+	n.draft, n.info, n.wasDraft = nil, info, true
+	n.mu.Unlock()
+	t.named[s] = n
+}
+
 // unname takes n's name from it; a LOOKUP will make another node. t.mu is
 // held.
 func (t *tree) unname(n *node) {

@@ -29,6 +29,7 @@ type Info struct {
 	Mode     fs.FileMode // permission bits
 	UID, GID uint32
 	Revision backing.Revision // of an Object; equal means equal content and metadata
+	Volatile bool             // changes without an announcement through Watch
 }
 
 // Caller is the process behind a request, as far as a room may know it. The

@@ -120,7 +120,7 @@ func (s *Store) syncObject(key backing.Key) error {
 	if failed != nil {
 		return failed
 	}
-	err = fsync(fd)
+	err = s.fsync(fd)
 	if err == nil && !named {
 		err = s.syncDir(key.Dir())
 	}

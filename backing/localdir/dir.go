@@ -44,7 +44,7 @@ func (s *Store) makeDir(key backing.Key, mode fs.FileMode) (*stat, error) {
 	if err := unix.Fchmod(fd, uint32(mode.Perm())); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(fsync(fd), fsync(parent)); err != nil {
+	if err := errors.Join(s.fsync(fd), s.fsync(parent)); err != nil {
 		return nil, err
 	}
 	return statFD(fd)
@@ -64,7 +64,7 @@ func (s *Store) RemoveDir(ctx context.Context, key backing.Key) error {
 	if err := unix.Unlinkat(parent, key.Name(), unix.AT_REMOVEDIR); err != nil {
 		return told("remove directory", key, err)
 	}
-	return told("remove directory", key, fsync(parent))
+	return told("remove directory", key, s.fsync(parent))
 }
 
 // parent opens the directory that holds key. Below backing.Own directories
@@ -82,7 +82,7 @@ func (s *Store) parent(key backing.Key) (int, error) {
 	fd = made[len(made)-1]
 	var errs error
 	for _, d := range made[:len(made)-1] {
-		errs = errors.Join(errs, fsync(d), unix.Close(d))
+		errs = errors.Join(errs, s.fsync(d), unix.Close(d))
 	}
 	if errs != nil {
 		unix.Close(fd)
@@ -131,7 +131,7 @@ func (s *Store) makeOwnDir(key backing.Key) error {
 	}
 	defer closeAll(fds)
 	for _, fd := range fds[:len(fds)-1] {
-		if err := fsync(fd); err != nil {
+		if err := s.fsync(fd); err != nil {
 			return err
 		}
 	}
@@ -144,7 +144,7 @@ func (s *Store) syncDir(key backing.Key) error {
 		return err
 	}
 	defer unix.Close(fd)
-	return fsync(fd)
+	return s.fsync(fd)
 }
 
 // makeTop makes dir with its parents, durably.

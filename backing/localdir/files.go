@@ -82,7 +82,7 @@ type file struct {
 // Sync makes the content durable, and the name of a file that this handle
 // made.
 func (f *file) Sync() error {
-	if err := f.with(fsync); err != nil {
+	if err := f.with(f.s.fsync); err != nil {
 		return told("sync", f.key, err)
 	}
 	if !f.unnamed.Load() || f.s.begin(f.key) != nil {
@@ -154,9 +154,9 @@ func (s *Store) rename(from, to backing.Key, flags uint) error {
 	}
 	s.appends.replaced(from)
 	s.appends.replaced(to)
-	synced := async(func() error { return fsync(dst) })
+	synced := async(func() error { return s.fsync(dst) })
 	if from.Dir() != to.Dir() {
-		err = fsync(src)
+		err = s.fsync(src)
 	}
 	if derr := synced(); err == nil {
 		err = derr

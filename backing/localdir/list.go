@@ -68,8 +68,9 @@ const (
 // listings keeps the sorted names of the directories that were listed last
 // and are longer than a page.
 type listings struct {
-	mu   sync.Mutex // guards kept
+	mu   sync.Mutex // guards what follows
 	kept []listing  // the newest last
+	read int        // how often a directory was read
 }
 
 type listing struct {
@@ -102,6 +103,7 @@ func (l *listings) names(fd int, dir backing.Key, limit int) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.counted()
 	settled := time.Since(time.Unix(0, stamp.ctime)) > listingSettle
 	if len(names) > limit && settled {
 		l.put(listing{dir, stamp, names})
@@ -118,6 +120,12 @@ func (l *listings) get(dir backing.Key, stamp dirStamp) ([]string, bool) {
 		}
 	}
 	return nil, false
+}
+
+func (l *listings) counted() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.read++
 }
 
 func (l *listings) put(n listing) {

@@ -128,5 +128,5 @@ func (s *Store) settleLayout() error {
 	if _, err := pwriteFull(fd, []byte(strconv.Itoa(layoutVersion)+"\n"), 0); err != nil {
 		return fmt.Errorf("write %s: %w", layoutFile, err)
 	}
-	return errors.Join(fsync(fd), s.syncDir(backing.Own))
+	return errors.Join(s.fsync(fd), s.syncDir(backing.Own))
 }

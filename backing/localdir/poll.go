@@ -68,7 +68,7 @@ func (p *poller) replace(dir backing.Key, now snapshot) (snapshot, bool) {
 
 // pollAll looks at the polled directories until the store ends.
 func (w *watches) pollAll() {
-	tick := time.NewTicker(pollEvery)
+	tick := time.NewTicker(w.every)
 	defer tick.Stop()
 	for {
 		select {

@@ -129,7 +129,7 @@ func (p *put) beginSync() {
 		return
 	}
 	p.synced = async(func() error {
-		if err := fsync(p.staged.fd); err != nil {
+		if err := p.s.fsync(p.staged.fd); err != nil {
 			return fmt.Errorf("sync content: %w", err)
 		}
 		return nil
@@ -182,7 +182,7 @@ func (p *put) replace(cur *stat) (again bool, err error) {
 				k.undo(p.s, p.key)
 			}
 		}()
-		if err := k.sync(); err != nil {
+		if err := k.sync(p.s); err != nil {
 			return false, err
 		}
 	}
@@ -201,7 +201,7 @@ func (p *put) replace(cur *stat) (again bool, err error) {
 	}
 	p.published = true
 	p.s.appends.replaced(p.key)
-	if err := fsync(p.dir); err != nil {
+	if err := p.s.fsync(p.dir); err != nil {
 		return false, fmt.Errorf("%w: sync directory: %w", backing.ErrUnknown, err)
 	}
 	return false, nil
@@ -225,7 +225,9 @@ func (p *put) rename() error {
 	if err := unix.Linkat(from, p.staged.name, p.dir, p.name, 0); err != nil {
 		return err
 	}
-	return unix.Unlinkat(from, p.staged.name, 0)
+	// The object is there. A second name in staging goes with the next Open.
+	_ = unix.Unlinkat(from, p.staged.name, 0)
+	return nil
 }
 
 // look describes what is at the key, nil for nothing; only a regular file may
@@ -236,58 +238,6 @@ func (p *put) look() (*stat, error) {
 		return nil, err
 	}
 	return st, st.wantRegular()
-}
-
-// admit checks the condition of the put against what is at the key.
-func (p *put) admit(cur *stat) error {
-	switch {
-	case p.o.If == "":
-		return nil
-	case p.o.If == backing.Absent:
-		if cur != nil {
-			return backing.ErrExists
-		}
-		return nil
-	case cur == nil || cur.revision() != p.o.If:
-		return backing.ErrConflict
-	}
-	return nil
-}
-
-// isRetry reports whether the object is what a put with the same Op wrote,
-// and makes sure that it is on disk: the earlier put may have failed at that.
-func (p *put) isRetry(cur *stat) (bool, error) {
-	if p.o.Op == "" || cur == nil {
-		return false, nil
-	}
-	op, err := readOp(p.dir, p.name)
-	if err == unix.ENOENT || err == nil && op != p.o.Op {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	fd, err := openat(p.dir, p.name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
-	if err != nil {
-		return false, err
-	}
-	defer unix.Close(fd)
-	if err := errors.Join(fsync(fd), fsync(p.dir)); err != nil {
-		return false, fmt.Errorf("%w: sync again: %w", backing.ErrUnknown, err)
-	}
-	return true, nil
-}
-
-func checkOp(op string) error {
-	if len(op) > 64 {
-		return fmt.Errorf("operation id of %d bytes, 64 is the most: %w", len(op), unix.EINVAL)
-	}
-	for _, c := range []byte(op) {
-		if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-') {
-			return fmt.Errorf("operation id %q: only letters, digits and hyphens: %w", op, unix.EINVAL)
-		}
-	}
-	return nil
 }
 
 // async runs f at once in a goroutine. The function that it returns waits for

@@ -24,7 +24,8 @@ type Store struct {
 	tree     *tree
 	readOnly bool
 	log      *slog.Logger
-	lockFD   int // -1 without a lock
+	lockFD   int                // -1 without a lock
+	fsync    func(fd int) error // fsync(2), that of every write but the making of the top
 
 	life   sync.RWMutex // guards closed and the descriptors above; held for reading by every call
 	closed bool
@@ -48,7 +49,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	s := &Store{readOnly: o.ReadOnly, log: o.Log, lockFD: -1}
+	s := &Store{readOnly: o.ReadOnly, log: o.Log, lockFD: -1, fsync: fsync}
 	s.keys.seed = maphash.MakeSeed()
 	if err := s.open(dir); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", dir, err)

@@ -69,10 +69,10 @@ func (s *Store) linkVersion(key backing.Key, vdir, dir int, name string, cur *st
 }
 
 // sync makes the link durable. It runs beside the staged file's fsync.
-func (k *kept) sync() error {
+func (k *kept) sync(s *Store) error {
 	waits := make([]func() error, len(k.fds))
 	for i, fd := range k.fds {
-		waits[i] = async(func() error { return fsync(fd) })
+		waits[i] = async(func() error { return s.fsync(fd) })
 	}
 	var err error
 	for _, wait := range waits {

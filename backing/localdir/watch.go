@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/fsnotify/fsnotify"
 	"golang.org/x/sys/unix"
@@ -52,20 +53,22 @@ type watches struct {
 	seq  uint64 // of the newest event
 
 	poll    poller
-	noLimit sync.Once // the warning that the limit is reached
+	every   time.Duration // between two looks at a polled directory
+	noLimit sync.Once     // the warning that the limit is reached
 	done    chan struct{}
 	running sync.WaitGroup
 }
 
 func newWatches(t *tree, log *slog.Logger) *watches {
 	return &watches{
-		tree: t,
-		top:  procPath(t.fd),
-		log:  log,
-		dirs: make(map[backing.Key]bool),
-		subs: make(map[*subscriber]bool),
-		poll: poller{dirs: make(map[backing.Key]snapshot)},
-		done: make(chan struct{}),
+		tree:  t,
+		top:   procPath(t.fd),
+		log:   log,
+		dirs:  make(map[backing.Key]bool),
+		subs:  make(map[*subscriber]bool),
+		poll:  poller{dirs: make(map[backing.Key]snapshot)},
+		every: pollEvery,
+		done:  make(chan struct{}),
 	}
 }
 

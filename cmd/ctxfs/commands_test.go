@@ -92,6 +92,9 @@ func withinCmd(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	limit, err := time.ParseDuration(args[0])
 	ts.Check(err)
+	if args[1] == "exec" {
+		args = append(args[:1], args[2:]...)
+	}
 	loop := "until"
 	if neg {
 		loop = "while"

@@ -56,11 +56,30 @@ func umount(out io.Writer, point string, force bool) error {
 		}
 		fmt.Fprintf(out, "unmounted %s, which a crashed daemon had left\n", point)
 		return nil
+	case foreign:
+		// Root may end it, but not look into it, and so not wait either.
+		return umountForeign(out, point)
 	}
 	if !force {
 		return fmt.Errorf("the mount at %s is %s; `ctxfs umount --force %s` ends it, and what it has not committed is lost", point, state, point)
 	}
 	return abort(out, m)
+}
+
+func umountForeign(out io.Writer, point string) error {
+	if os.Geteuid() != 0 {
+		return fmt.Errorf("the mount at %s belongs to another user", point)
+	}
+	busy, err := unmount(point)
+	if err != nil {
+		return err
+	}
+	what := "its daemon may still be committing"
+	if busy {
+		what = "files are open in it, it ends when they are closed"
+	}
+	_, err = fmt.Fprintf(out, "%s, which belongs to another user, is out of the tree; %s\n", point, what)
+	return err
 }
 
 func umountServing(out io.Writer, point string, pid int) error {

@@ -20,7 +20,9 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -97,14 +99,37 @@ func main() {
 	s := parseFlags()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	load, err := loadBefore()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
 	rows, err := measure(ctx, s)
 	if len(rows) > 0 {
-		err = errors.Join(err, print(os.Stdout, s, rows))
+		err = errors.Join(err, print(os.Stdout, s, load, rows))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
+}
+
+// loadBefore returns the load average of the last minute, and warns where it
+// says that other work is going on. Building, just before, shows in it too.
+func loadBefore() (string, error) {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "", fmt.Errorf("ask for the load: %w", err)
+	}
+	one, _, _ := strings.Cut(string(text), " ")
+	load, err := strconv.ParseFloat(one, 64)
+	if err != nil {
+		return "", fmt.Errorf("ask for the load: %w", err)
+	}
+	if load > float64(runtime.NumCPU()) {
+		progress("the load is %s on %d CPUs: the numbers will be those of a busy machine", one, runtime.NumCPU())
+	}
+	return one, nil
 }
 
 // measure runs what s.only names, and leaves nothing behind.

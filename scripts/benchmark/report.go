@@ -68,6 +68,7 @@ func median(values []float64) float64 {
 type result struct {
 	Kernel  string `json:"kernel"`
 	CPUs    int    `json:"cpus"`
+	Load    string `json:"load"` // average over the minute before the start
 	Dir     string `json:"dir"`
 	Rounds  int    `json:"rounds"`
 	Entries int    `json:"entries"`
@@ -77,18 +78,18 @@ type result struct {
 }
 
 // print writes the rows as a table, or as JSON.
-func print(out io.Writer, s settings, rows []row) error {
+func print(out io.Writer, s settings, load string, rows []row) error {
 	kernel, err := exec.Command("uname", "-sr").Output()
 	if err != nil {
 		return fmt.Errorf("ask for the kernel: %w", err)
 	}
-	r := result{strings.TrimSpace(string(kernel)), runtime.NumCPU(), s.dir, s.rounds, s.entries, s.many, s.saves, rows}
+	r := result{strings.TrimSpace(string(kernel)), runtime.NumCPU(), load, s.dir, s.rounds, s.entries, s.many, s.saves, rows}
 	if s.json {
 		enc := json.NewEncoder(out)
 		enc.SetIndent("", "  ")
 		return enc.Encode(r)
 	}
-	fmt.Fprintf(out, "%s, %d CPUs, %s; medians of %d rounds\n\n", r.Kernel, r.CPUs, r.Dir, r.Rounds)
+	fmt.Fprintf(out, "%s, %d CPUs, load %s before; %s; medians of %d rounds\n\n", r.Kernel, r.CPUs, r.Load, r.Dir, r.Rounds)
 	return table(out, rows)
 }
 

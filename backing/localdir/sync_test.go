@@ -1,0 +1,231 @@
+package localdir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"ctxfs/backing"
+)
+
+// syncs records what is synced, by its path below the store, and can fail.
+type syncs struct {
+	dir  string
+	fail string // a path that begins so fails to sync
+	mu   sync.Mutex
+	list []string
+}
+
+// record makes s report its syncs.
+func record(t *testing.T, s *Store, dir string) *syncs {
+	t.Helper()
+	r := &syncs{dir: dir}
+	real := s.fsync
+	s.fsync = func(fd int) error {
+		path, err := os.Readlink(procPath(fd))
+		if err != nil {
+			return err
+		}
+		name := strings.TrimPrefix(strings.TrimPrefix(path, dir), "/")
+		if strings.HasPrefix(name, string(stagingDir)+"/") {
+			name = "staged"
+		}
+		r.mu.Lock()
+		r.list = append(r.list, name)
+		fail := r.fail != "" && name == r.fail
+		r.mu.Unlock()
+		if fail {
+			return unix.EIO
+		}
+		return real(fd)
+	}
+	return r
+}
+
+// take returns what was synced since the last take, sorted.
+func (r *syncs) take() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := r.list
+	r.list = nil
+	slices.Sort(list)
+	return list
+}
+
+func TestEveryWriteSyncsWhatItChanged(t *testing.T) {
+	dir := realDir(t)
+	s := openStore(t, dir, Options{})
+	defer s.Close()
+	r := record(t, s, dir)
+	ctx := context.Background()
+	mustMake := func(key backing.Key) { _, err := s.MakeDir(ctx, key, 0o755); must(t, err) }
+	mustAppend := func() { _, err := s.Append(ctx, "d/log", []byte("x")); must(t, err) }
+	for _, step := range []struct {
+		what string
+		do   func()
+		want []string
+	}{
+		{"MakeDir", func() { mustMake("d") }, []string{"", "d"}},
+		{"create", func() { putString(t, s, "d/a", "1", backing.PutOptions{If: backing.Absent}) }, []string{"d", "staged"}},
+		{"first version", func() { putString(t, s, "d/a", "2", backing.PutOptions{KeepVersion: true}) },
+			[]string{".ctxfs/versions", ".ctxfs/versions/d", ".ctxfs/versions/d/a", "d", "staged"}},
+		{"second version", func() { putString(t, s, "d/a", "3", backing.PutOptions{KeepVersion: true}) },
+			[]string{".ctxfs/versions/d/a", "d", "staged"}},
+		{"append", mustAppend, nil},
+		{"Sync of a new log", func() { must(t, s.Sync(ctx, "d/log")) }, []string{"d", "d/log"}},
+		{"append again", mustAppend, nil},
+		{"Sync of a log known", func() { must(t, s.Sync(ctx, "d/log")) }, []string{"d/log"}},
+		{"Rename", func() { must(t, s.Rename(ctx, "d/log", "log", 0)) }, []string{"", "d"}},
+		{"Remove", func() { must(t, s.Remove(ctx, "d/a", "")) }, []string{"d"}},
+		{"RemoveDir", func() { must(t, s.RemoveDir(ctx, "d")) }, []string{""}},
+		{"own directories", func() { putString(t, s, ".ctxfs/vars/x", "1", backing.PutOptions{}) },
+			[]string{".ctxfs", ".ctxfs/vars", "staged"}},
+		{"conflict", func() { _, _ = s.Put(ctx, "log", strings.NewReader("x"), backing.PutOptions{If: "no", Op: "o"}) }, nil},
+	} {
+		step.do()
+		if got := r.take(); !slices.Equal(got, step.want) {
+			t.Errorf("%s syncs %q, not %q", step.what, got, step.want)
+		}
+	}
+}
+
+func TestNothingIsPublishedBeforeItIsSynced(t *testing.T) {
+	for _, broken := range []string{"staged", ".ctxfs/versions/d/a", ".ctxfs/versions/d", ".ctxfs/versions"} {
+		dir := realDir(t)
+		s := openStore(t, dir, Options{})
+		_, err := s.MakeDir(context.Background(), "d", 0o755)
+		must(t, err)
+		putString(t, s, "d/a", "old", backing.PutOptions{})
+		r := record(t, s, dir)
+		r.fail = broken
+		_, err = s.Put(context.Background(), "d/a", strings.NewReader("new"), backing.PutOptions{KeepVersion: true})
+		wantErr(t, err, unix.EIO)
+		if errors.Is(err, backing.ErrUnknown) {
+			t.Errorf("%s: it is known that nothing happened: %v", broken, err)
+		}
+		wantContent(t, s, "d/a", "old")
+		if list, err := s.Versions(context.Background(), "d/a"); err != nil || len(list) != 0 {
+			t.Errorf("%s: versions %v, %v", broken, list, err)
+		}
+		for _, left := range []string{"staging", "versions/d/a"} {
+			if list, err := os.ReadDir(filepath.Join(dir, ".ctxfs", left)); err != nil || len(list) != 0 {
+				t.Errorf("%s: %s holds %v, %v", broken, left, list, err)
+			}
+		}
+		must(t, s.Close())
+	}
+}
+
+func TestARetryAfterAFailedDirectorySyncSyncsAgain(t *testing.T) {
+	dir := realDir(t)
+	s := openStore(t, dir, Options{})
+	defer s.Close()
+	ctx := context.Background()
+	_, err := s.MakeDir(ctx, "d", 0o755)
+	must(t, err)
+	old := putString(t, s, "d/a", "old", backing.PutOptions{})
+	r := record(t, s, dir)
+	r.fail = "d"
+	o := backing.PutOptions{KeepVersion: true, If: old.Revision, Op: "op-1"}
+	for i := range 3 {
+		_, err := s.Put(ctx, "d/a", strings.NewReader("new"), o)
+		if !errors.Is(err, backing.ErrUnknown) || !errors.Is(err, unix.EIO) {
+			t.Fatalf("try %d: error is %v", i, err)
+		}
+	}
+	r.fail = ""
+	r.take()
+	putString(t, s, "d/a", "new", o)
+	if got := r.take(); !slices.Equal(got, []string{"d", "d/a"}) {
+		t.Fatalf("the retry syncs %q", got)
+	}
+	if list, err := s.Versions(ctx, "d/a"); err != nil || len(list) != 1 {
+		t.Fatalf("versions %v, %v", list, err)
+	}
+}
+
+func TestALargePutIsSyncedBeforeItTakesTheLock(t *testing.T) {
+	dir := realDir(t)
+	s := openStore(t, dir, Options{})
+	defer s.Close()
+	locked := false
+	real := s.fsync
+	s.fsync = func(fd int) error {
+		st, err := statFD(fd)
+		if err == nil && st.isRegular() {
+			mu := &s.keys.mu[s.keys.of("a")]
+			if locked = !mu.TryLock(); !locked {
+				mu.Unlock()
+			}
+		}
+		return errors.Join(err, real(fd))
+	}
+	putString(t, s, "a", strings.Repeat("x", parallelSync+1), backing.PutOptions{})
+	if locked {
+		t.Fatal("other puts of the key wait for the disk")
+	}
+}
+
+func TestAnEditByAnotherProgramWhileAPutSyncsIsNotLost(t *testing.T) {
+	for _, conditional := range []bool{false, true} {
+		dir := realDir(t)
+		s := openStore(t, dir, Options{})
+		m := putString(t, s, "a", "old", backing.PutOptions{})
+		real, edited := s.fsync, false
+		var once sync.Once
+		s.fsync = func(fd int) error {
+			var err error
+			once.Do(func() {
+				edited = true
+				tmp := filepath.Join(dir, "tmp")
+				err = errors.Join(os.WriteFile(tmp, []byte("edited"), 0o600), os.Rename(tmp, filepath.Join(dir, "a")))
+			})
+			return errors.Join(err, real(fd))
+		}
+		o := backing.PutOptions{KeepVersion: true}
+		if conditional {
+			o.If = m.Revision
+		}
+		_, err := s.Put(context.Background(), "a", strings.NewReader("new"), o)
+		if !edited {
+			t.Fatal("nothing was edited")
+		}
+		kept, verr := s.Versions(context.Background(), "a")
+		must(t, verr)
+		if conditional {
+			wantErr(t, err, backing.ErrConflict)
+			wantContent(t, s, "a", "edited")
+			if len(kept) != 0 {
+				t.Errorf("versions %+v", kept)
+			}
+		} else {
+			must(t, err)
+			wantContent(t, s, "a", "new")
+			if len(kept) != 1 || kept[0].Size != int64(len("edited")) {
+				t.Errorf("versions %+v", kept)
+			}
+			if st, err := s.Stat(context.Background(), "a"); err != nil || st.Mode != 0o600 {
+				t.Errorf("meta %+v, %v", st, err)
+			}
+		}
+		must(t, s.Close())
+	}
+}
+
+// realDir is a temporary directory by the path that /proc shows.
+func realDir(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(fmt.Errorf("temporary directory: %w", err))
+	}
+	return dir
+}
