@@ -114,7 +114,10 @@ type guardKey struct{}
 
 // guard knows what a script has mounted and started, and can end it, so that
 // a daemon that hangs does not hang the tests.
-type guard struct{ work, store, ctx string }
+type guard struct {
+	work, store, ctx string
+	terms            int // terminals started
+}
 
 func guardOf(ts *testscript.TestScript) *guard { return ts.Value(guardKey{}).(*guard) }
 

@@ -26,8 +26,12 @@ func termCmd(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 0 || neg && args[0] != "said" {
 		ts.Fatalf("usage: term start|keys|type|wait|end|said …")
 	}
-	x := terminal{ts, filepath.Join(guardOf(ts).work, ".term")}
+	g := guardOf(ts)
 	what, rest := args[0], args[1:]
+	if what == "start" {
+		g.terms++ // the server of the one before may still be ending
+	}
+	x := terminal{ts, filepath.Join(g.work, ".term"), fmt.Sprintf(".sock%d", g.terms)}
 	guardOf(ts).within(ts, 2*termLimit, "term "+what, func() {
 		switch what {
 		case "start":
@@ -53,12 +57,13 @@ func termCmd(ts *testscript.TestScript, neg bool, args []string) {
 type terminal struct {
 	ts   *testscript.TestScript
 	base string // of the socket's and the record's names
+	sock string
 }
 
 // tmux is exec.Command and not the script's, whose log would hold each look at
 // the screen.
 func (x terminal) tmux(args ...string) (string, error) {
-	cmd := exec.Command("tmux", append([]string{"-f", "/dev/null", "-S", x.base + ".sock"}, args...)...)
+	cmd := exec.Command("tmux", append([]string{"-f", "/dev/null", "-S", x.base + x.sock}, args...)...)
 	for _, name := range []string{"PATH", "HOME", "SHELL", "LC_ALL", "TERM", "CTX", "STORE", "CTXFS_AGENT", "XDG_STATE_HOME", "GORACE"} {
 		cmd.Env = append(cmd.Env, name+"="+x.ts.Getenv(name))
 	}
