@@ -13,9 +13,11 @@ import "slices"
 func (f *FS) held(d *draft, closer uint32) bool {
 	return within(true, func() bool {
 		ino := inoOf(d.place.full)
-		seen := []uint32{closer}
+		// The opener first: most closers that it has not closed for are
+		// its children, at their exec, where a look at them would wait.
+		seen := []uint32{d.opener}
 		if d.opener != closer {
-			seen = append(seen, d.opener)
+			seen = append(seen, closer)
 		}
 		for i := 0; i < len(seen) && i < family; i++ {
 			if holdsForWriting(seen[i], d.name, ino) {
@@ -35,12 +37,12 @@ func (f *FS) held(d *draft, closer uint32) bool {
 const family = 64
 
 // heldByAnyone looks at every process: it costs milliseconds, and only a
-// refusal, which is not to be told too early, is worth them. A process that
-// does not answer in time may hold it.
+// refusal, which is not to be told too early, is worth them. One that does not
+// answer is no family (held has asked those), and keeps no refusal back.
 func (f *FS) heldByAnyone(d *draft) bool {
 	ino := inoOf(d.place.full)
 	for _, pid := range processes() {
-		if within(true, func() bool { return holdsForWriting(pid, d.name, ino) }) {
+		if within(false, func() bool { return holdsForWriting(pid, d.name, ino) }) {
 			return true
 		}
 	}

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// glance is how long a look at another process may take. It takes
-// microseconds, unless that process is in execve and waits for us: then the
-// answer comes only after ours.
-const glance = 50 * time.Millisecond
+// glance is how long a look at other processes may take. It takes
+// microseconds on an idle machine, but if that process is in execve and waits
+// for us, the answer comes only after ours.
+const glance = time.Second
 
 // within runs look, but waits no longer than a glance for it; late is what
 // it returns then. The goroutine ends when the kernel lets it.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -132,6 +133,9 @@ func overwrite(path, text string) error {
 }
 
 func TestADirectoryUsedByItsNewNameBeforeTheRenameWasHeardOfIsWatched(t *testing.T) {
+	// With one processor the goroutine that hears of the rename does not run
+	// before the new name is used.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	dir := t.TempDir()
 	s := openStore(t, dir, Options{})
 	defer s.Close()
@@ -145,10 +149,10 @@ func TestADirectoryUsedByItsNewNameBeforeTheRenameWasHeardOfIsWatched(t *testing
 		must(t, os.Rename(filepath.Join(dir, was), filepath.Join(dir, is)))
 		list(t, s, backing.Key(is))
 		awaitKey(t, "rename", events, backing.Key(is))
+		passEarlier(t, dir, events)
 		name := fmt.Sprintf("x%d", i)
 		must(t, os.WriteFile(filepath.Join(dir, is, name), nil, 0o644))
-		// The directory itself is as good: it says that its content may be new.
-		awaitKey(t, "write", events, backing.Key(is).Join(name), backing.Key(is))
+		awaitKey(t, "write", events, backing.Key(is).Join(name))
 	}
 }
 

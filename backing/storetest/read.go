@@ -74,6 +74,10 @@ var readTests = []test{
 		ok(t, s.Remove(ctx, "a", ""))
 		for i, c := range []backing.Content{one, two, three} {
 			want := []string{"old", "old+more", "completely new"}[i]
+			buf := make([]byte, 100)
+			if n, err := c.ReadAt(buf, 0); string(buf[:n]) != want || err != io.EOF {
+				t.Fatalf("content %d is %q, %v, not %q", i, buf[:n], err, want)
+			}
 			if got := all(t, c); got != want {
 				t.Fatalf("content %d is %q, not %q", i, got, want)
 			}
