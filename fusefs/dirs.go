@@ -31,7 +31,7 @@ func (f *FS) OpenDir(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut)
 		return fuse.ENOENT
 	}
 	_, _, p := f.tree.where(n)
-	out.Fh = f.handles.add(&dirHandle{node: n, place: p})
+	out.Fh = f.handles.add(&dirHandle{node: n, place: f.seenBy(&in.InHeader, p)})
 	if cached(n.describe()) > 0 {
 		out.OpenFlags = fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE
 	}
@@ -63,7 +63,10 @@ func (f *FS) ReadDirPlus(cancel <-chan struct{}, in *fuse.ReadIn, out *fuse.DirE
 		if info == nil {
 			return true // of "." and ".." the kernel wants no node
 		}
-		p := f.placeOf(h.node, info.Name)
+		p := h.place.child(info.Name)
+		if h.node == f.tree.root {
+			p = f.placeOf(h.node, info.Name) // which may be another room's
+		}
 		n := f.tree.lookup(h.node, info.Name, p, *info)
 		n.entry(entry, *info, p.full, h.node.since(h.seen, cached(*info)))
 		return true

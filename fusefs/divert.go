@@ -63,7 +63,7 @@ func (f *FS) openDraft(in *fuse.OpenIn, n *node, v *diversion, out *fuse.OpenOut
 // longer leads to an Object.
 func (f *FS) newDraft(in *fuse.OpenIn, n *node) (room.Draft, place, error) {
 	_, _, p := f.tree.where(n)
-	w, _, err := p.room.Write(f.ctx, caller(&in.InHeader), p.path, room.Create{Flags: int(in.Flags) & syscall.O_ACCMODE})
+	w, _, err := p.room.Write(f.ctx, caller(&in.InHeader), p.path, room.Create{Flags: int(in.Flags) & (syscall.O_ACCMODE | syscall.O_APPEND)})
 	if err != nil {
 		return nil, p, err
 	}

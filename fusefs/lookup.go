@@ -7,6 +7,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"ctxfs/backing"
+	"ctxfs/room"
 )
 
 // placeOf is where name in dir lies: the top leads into the other rooms.
@@ -18,6 +19,14 @@ func (f *FS) placeOf(dir *node, name string) place {
 		}
 	}
 	return p.child(name)
+}
+
+// seenBy is a place as the caller sees it.
+func (f *FS) seenBy(h *fuse.InHeader, p place) place {
+	if v, ok := p.room.(room.Viewer); ok && v.PerCaller(p.path) {
+		p.room = v.For(f.named(h))
+	}
+	return p
 }
 
 // Lookup finds a name. A thread that was sent back to look once more finds
@@ -36,12 +45,12 @@ func (f *FS) Lookup(cancel <-chan struct{}, h *fuse.InHeader, name string, out *
 	dir.looking.Add(1)
 	defer dir.looking.Add(-1)
 	seen := dir.changes.Load()
-	p := f.placeOf(dir, name)
+	p := f.seenBy(h, f.placeOf(dir, name))
 	info, err := p.room.Stat(f.request(cancel), p.path)
 	if errors.Is(err, backing.ErrNotFound) {
 		// The name's absence is worth keeping: searches ask each
 		// directory for ignore files.
-		out.SetEntryTimeout(dir.since(seen, CacheTime))
+		out.SetEntryTimeout(dir.since(seen, cached(dir.describe())))
 		return fuse.OK
 	}
 	if err != nil {

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"log"
 	"log/slog"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -50,11 +52,13 @@ func (f *FS) mountOptions() *fuse.MountOptions {
 		// Locks of an entry hold between its versions and drafts, which
 		// are different files to the kernel.
 		EnableLocks:   true,
-		DisableXAttrs: true,
+		DisableXAttrs: !f.anyXattrs(),
 		DisableSplice: true, // contents are small; a pipe for each costs more than the copy
 		// Without it `> file` would be an OPEN and then a SETATTR without
 		// a handle, that does not say whose draft is meant.
-		ExtraCapabilities: fuse.CAP_ATOMIC_O_TRUNC,
+		// And there are no suid bits to take away at a write, for which it
+		// would ask for an attribute each time.
+		ExtraCapabilities: fuse.CAP_ATOMIC_O_TRUNC | fuse.CAP_HANDLE_KILLPRIV_V2,
 		PanicHandler:      f.panicked,
 	}
 }
@@ -67,6 +71,17 @@ func (f *FS) permissions() []string {
 		return []string{"default_permissions"}
 	}
 	return nil
+}
+
+// anyXattrs reports whether a room has extended attributes. Where none has,
+// the kernel is told once and does not ask again.
+func (f *FS) anyXattrs() bool {
+	for _, r := range append(slices.Collect(maps.Values(f.o.Rooms)), f.o.Root) {
+		if _, ok := r.(room.Xattrs); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // panicked lets a mount outlive a defect in one request.

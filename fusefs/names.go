@@ -2,6 +2,7 @@ package fusefs
 
 import (
 	"io/fs"
+	"strings"
 	"syscall"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -9,19 +10,19 @@ import (
 	"ctxfs/room"
 )
 
-// named place of a request that changes a name: the directory's node, and
+// member is the place of a request that changes a name: the directory's node, and
 // where the name lies.
-func (f *FS) member(id uint64, name string) (*node, place, fuse.Status) {
+func (f *FS) member(h *fuse.InHeader, id uint64, name string) (*node, place, fuse.Status) {
 	dir := f.tree.get(id)
 	if dir == nil {
 		return nil, place{}, fuse.ENOENT
 	}
-	return dir, f.placeOf(dir, name), fuse.OK
+	return dir, f.seenBy(h, f.placeOf(dir, name)), fuse.OK
 }
 
 // Mkdir makes a directory.
 func (f *FS) Mkdir(cancel <-chan struct{}, in *fuse.MkdirIn, name string, out *fuse.EntryOut) fuse.Status {
-	dir, p, st := f.member(in.NodeId, name)
+	dir, p, st := f.member(&in.InHeader, in.NodeId, name)
 	if !st.Ok() {
 		return st
 	}
@@ -36,7 +37,7 @@ func (f *FS) Mkdir(cancel <-chan struct{}, in *fuse.MkdirIn, name string, out *f
 
 // Rmdir removes an empty directory.
 func (f *FS) Rmdir(cancel <-chan struct{}, h *fuse.InHeader, name string) fuse.Status {
-	dir, p, st := f.member(h.NodeId, name)
+	dir, p, st := f.member(h, h.NodeId, name)
 	if !st.Ok() {
 		return st
 	}
@@ -49,7 +50,7 @@ func (f *FS) Rmdir(cancel <-chan struct{}, h *fuse.InHeader, name string) fuse.S
 
 // Unlink removes a file, where its room allows it.
 func (f *FS) Unlink(cancel <-chan struct{}, h *fuse.InHeader, name string) fuse.Status {
-	dir, p, st := f.member(h.NodeId, name)
+	dir, p, st := f.member(h, h.NodeId, name)
 	if !st.Ok() {
 		return st
 	}
@@ -66,15 +67,15 @@ func (f *FS) Unlink(cancel <-chan struct{}, h *fuse.InHeader, name string) fuse.
 // to look again. It holds both directories' locks until then, so that is told
 // by the notifier.
 func (f *FS) Rename(cancel <-chan struct{}, in *fuse.RenameIn, oldName, newName string) fuse.Status {
-	oldDir, from, st := f.member(in.NodeId, oldName)
+	oldDir, from, st := f.member(&in.InHeader, in.NodeId, oldName)
 	if !st.Ok() {
 		return st
 	}
-	newDir, to, st := f.member(in.Newdir, newName)
+	newDir, to, st := f.member(&in.InHeader, in.Newdir, newName)
 	if !st.Ok() {
 		return st
 	}
-	if from.room != to.room {
+	if !sameRoom(f, oldDir, newDir) {
 		return fuse.EXDEV
 	}
 	if err := from.room.Rename(f.ctx, f.named(&in.InHeader), from.path, to.path, uint(in.Flags)); err != nil {
@@ -93,9 +94,18 @@ func (f *FS) Rename(cancel <-chan struct{}, in *fuse.RenameIn, oldName, newName 
 	return fuse.OK
 }
 
+// sameRoom reports whether two directories are of one room, by whomever seen.
+func sameRoom(f *FS, a, b *node) bool {
+	top := func(n *node) string {
+		_, _, p := f.tree.where(n)
+		return strings.TrimSuffix(strings.TrimSuffix(p.full, p.path), "/")
+	}
+	return top(a) == top(b)
+}
+
 // Symlink makes a symbolic link: an editor's lock.
 func (f *FS) Symlink(cancel <-chan struct{}, h *fuse.InHeader, target, name string, out *fuse.EntryOut) fuse.Status {
-	dir, p, st := f.member(h.NodeId, name)
+	dir, p, st := f.member(h, h.NodeId, name)
 	if !st.Ok() {
 		return st
 	}

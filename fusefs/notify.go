@@ -180,10 +180,16 @@ func (t *notifier) announce(path string, deep bool) {
 func (n *node) same(info room.Info) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.info.Kind == room.Dir {
-		return info.Kind == room.Dir && n.info.Mode == info.Mode && n.info.ModTime.Equal(info.ModTime)
+	if n.draft != nil || n.info.Kind != info.Kind || n.info.Mode != info.Mode || n.info.UID != info.UID || n.info.GID != info.GID {
+		return false
 	}
-	return n.draft == nil && n.info == info
+	switch info.Kind {
+	case room.Object:
+		return n.info.Revision == info.Revision // which says size and time
+	case room.Dir:
+		return n.info.ModTime.Equal(info.ModTime)
+	}
+	return n.info == info
 }
 
 // everything makes the kernel ask for all it has below path.

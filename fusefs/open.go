@@ -97,7 +97,7 @@ func (f *FS) closed(c interface{ Close() error }, what string) {
 // openPlain opens an ordinary file, for reading too: it may change meanwhile.
 func (f *FS) openPlain(in *fuse.OpenIn, n *node, out *fuse.OpenOut) fuse.Status {
 	_, _, p := f.tree.where(n)
-	flags := int(in.Flags) & (syscall.O_ACCMODE | syscall.O_TRUNC)
+	flags := int(in.Flags) & (syscall.O_ACCMODE | syscall.O_TRUNC | syscall.O_APPEND)
 	w, _, err := p.room.Write(f.ctx, caller(&in.InHeader), p.path, room.Create{Flags: flags})
 	if errors.Is(err, backing.ErrNotFound) {
 		// It was removed, or renamed onto an entry: the kernel shall
@@ -145,9 +145,9 @@ func (f *FS) Create(cancel <-chan struct{}, in *fuse.CreateIn, name string, out 
 	if dir == nil {
 		return fuse.ENOENT
 	}
-	p := f.placeOf(dir, name)
+	p := f.seenBy(&in.InHeader, f.placeOf(dir, name))
 	o := room.Create{New: true, Exclusive: in.Flags&syscall.O_EXCL != 0,
-		Mode: fs.FileMode(in.Mode & 0o777), Flags: int(in.Flags) &^ syscall.O_APPEND}
+		Mode: fs.FileMode(in.Mode & 0o777), Flags: int(in.Flags)}
 	w, info, err := p.room.Write(f.ctx, f.named(&in.InHeader), p.path, o)
 	if err != nil {
 		return f.status("create", p.full, err)

@@ -45,7 +45,7 @@ func (t *tree) get(id uint64) *node {
 func (t *tree) lookup(dir *node, name string, p place, info room.Info) *node {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if n := t.named[slot{dir.id, name}]; n != nil && n.become(info) {
+	if n := t.named[slot{dir.id, name}]; n != nil && n.place.room == p.room && n.become(info) {
 		n.lookups++
 		return n
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"io/fs"
+	"os"
 	"time"
 
 	"ctxfs/backing"
@@ -30,6 +31,12 @@ type Info struct {
 	UID, GID uint32
 	Revision backing.Revision // of an Object; equal means equal content and metadata
 	Volatile bool             // changes without an announcement through Watch
+}
+
+// Own gives what a room makes itself to the user that the daemon runs as.
+func (i Info) Own() Info {
+	i.UID, i.GID = uint32(os.Getuid()), uint32(os.Getgid())
+	return i
 }
 
 // Caller is the process behind a request, as far as a room may know it. The

@@ -207,35 +207,45 @@ func (w *watches) readEvents(events <-chan fsnotify.Event) {
 	}
 }
 
-// rejoin watches dir anew, because another directory may be there now. The
-// ones below it join when they are used next.
+// rejoin watches dir and what was watched below it anew, because another
+// directory may be there now.
 func (w *watches) rejoin(dir backing.Key, renamed bool) {
 	w.addMu.Lock()
 	defer w.addMu.Unlock()
-	w.forget(dir)
-	w.join(dir)
-	if !renamed || w.notify == nil {
-		return
+	dirs := w.forget(dir)
+	if renamed {
+		for _, lost := range w.lost() {
+			dirs = append(dirs, w.forget(lost)...)
+		}
 	}
-	// One inode has one watch: where the directory was watched by its new
-	// name already, fsnotify has just dropped that with the old one.
+	for _, d := range dirs {
+		w.join(d)
+	}
+	for _, d := range dirs { // there was a moment without a watch
+		w.tell(backing.Event{Kind: backing.Changed, Key: d})
+	}
+}
+
+// lost returns the directories that fsnotify does not watch. One inode has
+// one watch there: where a directory was watched by its new name before its
+// rename was heard of, both were dropped together.
+func (w *watches) lost() []backing.Key {
+	if w.notify == nil {
+		return nil
+	}
 	listed := make(map[string]bool)
 	for _, path := range w.notify.WatchList() {
 		listed[path] = true
 	}
 	w.mu.RLock()
+	defer w.mu.RUnlock()
 	var lost []backing.Key
-	for k := range w.dirs {
-		if !listed[w.path(k)] && !w.poll.has(k) {
-			lost = append(lost, k)
+	for dir := range w.dirs {
+		if !listed[w.path(dir)] && !w.poll.has(dir) {
+			lost = append(lost, dir)
 		}
 	}
-	w.mu.RUnlock()
-	for _, k := range lost {
-		w.forget(k)
-		w.join(k)
-		w.tell(backing.Event{Kind: backing.Changed, Key: k})
-	}
+	return lost
 }
 
 // readErrors has a goroutine of its own: fsnotify may report an error while it

@@ -139,20 +139,40 @@ func TestADirectoryUsedByItsNewNameBeforeTheRenameWasHeardOfIsWatched(t *testing
 	dir := t.TempDir()
 	s := openStore(t, dir, Options{})
 	defer s.Close()
+	const moves = 10
+	for i := range moves {
+		must(t, os.Mkdir(filepath.Join(dir, fmt.Sprintf("p%d", i)), 0o755))
+	}
+	must(t, os.Mkdir(filepath.Join(dir, "d"), 0o755))
 	events := startWatch(t, s)
-	for i := range 30 {
-		was, is := fmt.Sprintf("d%d", i), fmt.Sprintf("d%d", i+1)
-		if i == 0 {
-			must(t, os.Mkdir(filepath.Join(dir, was), 0o755))
-		}
-		list(t, s, backing.Key(was))
-		must(t, os.Rename(filepath.Join(dir, was), filepath.Join(dir, is)))
-		list(t, s, backing.Key(is))
-		awaitKey(t, "rename", events, backing.Key(is))
+	was := backing.Key("d")
+	for i := range moves {
+		// Its new parent was never used: nobody hears that it came there.
+		is := backing.Key(fmt.Sprintf("p%d/d", i))
+		list(t, s, was)
+		must(t, os.Rename(filepath.Join(dir, string(was)), filepath.Join(dir, string(is))))
+		list(t, s, is)
 		passEarlier(t, dir, events)
-		name := fmt.Sprintf("x%d", i)
-		must(t, os.WriteFile(filepath.Join(dir, is, name), nil, 0o644))
-		awaitKey(t, "write", events, backing.Key(is).Join(name))
+		must(t, os.WriteFile(filepath.Join(dir, string(is), "x"), []byte{byte(i)}, 0o644))
+		awaitKey(t, "write", events, is+"/x")
+		was = is
+	}
+}
+
+func TestDirectoriesUsedBeforeTheirCreationWasHeardOfAreWatched(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	dir := t.TempDir()
+	s := openStore(t, dir, Options{})
+	defer s.Close()
+	events := startWatch(t, s)
+	list(t, s, "")
+	for i := range 10 {
+		deep := backing.Key(fmt.Sprintf("a%d/b/c", i))
+		must(t, os.MkdirAll(filepath.Join(dir, string(deep)), 0o755))
+		list(t, s, deep)
+		passEarlier(t, dir, events)
+		must(t, os.WriteFile(filepath.Join(dir, string(deep), "x"), nil, 0o644))
+		awaitKey(t, "write", events, deep+"/x")
 	}
 }
 

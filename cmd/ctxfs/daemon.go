@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // readyFD is the daemon's descriptor of the readiness pipe, the first after
@@ -43,7 +44,7 @@ func startDaemon(cmd *cobra.Command, f mountFlags, mountpoint string) error {
 		return fmt.Errorf("start the daemon: %w", err)
 	}
 	defer ready.Close()
-	child := exec.Command("/proc/self/exe", f.daemonArgs(mountpoint)...)
+	child := exec.Command("/proc/self/exe", daemonArgs(cmd.Flags(), mountpoint)...)
 	child.Args[0] = "ctxfs"
 	child.Stdout, child.Stderr = logFile, logFile
 	child.ExtraFiles = []*os.File{theirs}
@@ -83,23 +84,14 @@ func listen(ready io.Reader, out io.Writer) error {
 	return io.ErrUnexpectedEOF
 }
 
-// daemonArgs is the command line of the daemon, as ps shows it.
-func (f mountFlags) daemonArgs(mountpoint string) []string {
+// daemonArgs is the command line of the daemon, as ps shows it: that of the
+// command, with what it has resolved itself.
+func daemonArgs(given *pflag.FlagSet, mountpoint string) []string {
 	a := []string{"mount", "--foreground", "--ready-fd", strconv.Itoa(readyFD)}
-	if f.store != "" {
-		a = append(a, "--store", f.store)
-	}
-	if f.agent != "" {
-		a = append(a, "--agent", f.agent)
-	}
-	switches := []struct {
-		name string
-		on   bool
-	}{{"--allow-other", f.allowOther}, {"--strict", f.strict}, {"--debug", f.debug}}
-	for _, s := range switches {
-		if s.on {
-			a = append(a, s.name)
+	given.Visit(func(f *pflag.Flag) {
+		if f.Name != "log" { // which is open already
+			a = append(a, "--"+f.Name+"="+f.Value.String())
 		}
-	}
+	})
 	return append(a, "--", mountpoint)
 }

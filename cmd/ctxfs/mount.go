@@ -17,6 +17,7 @@ type mountFlags struct {
 	debug      bool
 	log        string
 	readyFD    int // set by the process that starts the daemon, else 0
+	rooms      roomFlags
 }
 
 func newMount() *cobra.Command {
@@ -51,6 +52,7 @@ Where it names a live ctxfs mount, the store behind that is meant.
 	flags.BoolVar(&f.allowOther, "allow-other", false, "let other users in, with the kernel's permission checks")
 	flags.StringVar(&f.agent, "agent", "", "who writes, for processes that do not say so themselves")
 	flags.BoolVar(&f.strict, "strict", false, "refuse an entry that lacks a field, instead of filling it in")
+	f.rooms.add(flags)
 	flags.BoolVar(&f.debug, "debug", false, "log every request")
 	flags.StringVar(&f.log, "log", "", "log to this `file` (default: below $XDG_STATE_HOME/ctxfs; with --foreground: standard error)")
 	flags.IntVar(&f.readyFD, "ready-fd", 0, "")

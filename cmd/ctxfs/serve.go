@@ -64,6 +64,7 @@ func serve(f mountFlags, mountpoint string) error {
 type mounted struct {
 	fs    *fusefs.FS
 	root  io.Closer
+	rooms *roomSet
 	store io.Closer
 }
 
@@ -81,6 +82,10 @@ func open(f mountFlags, dir, mountpoint string, log *slog.Logger) (*mounted, err
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
+	rooms, err := openRooms(f.rooms, store, journal, log, os.Getenv)
+	if err != nil {
+		return nil, errors.Join(err, root.Close(), store.Close())
+	}
 	fs, err := fusefs.Mount(fusefs.Options{
 		Mountpoint: mountpoint,
 		StoreName:  dir,
@@ -88,23 +93,26 @@ func open(f mountFlags, dir, mountpoint string, log *slog.Logger) (*mounted, err
 		Debug:      f.debug,
 		Agent:      f.agent,
 		Root:       root,
+		Rooms:      rooms.byName(),
 		Journal:    journal,
 		Store:      store,
 		Log:        log,
 		Version:    version,
 		README:     readme,
 		Status: func() map[string]any {
-			return map[string]any{"strict": f.strict, "agent": f.agent}
+			s := rooms.status()
+			s["strict"], s["agent"] = f.strict, f.agent
+			return s
 		},
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("mount %s: %w", mountpoint, err), root.Close(), store.Close())
+		return nil, errors.Join(fmt.Errorf("mount %s: %w", mountpoint, err), rooms.close(), root.Close(), store.Close())
 	}
-	return &mounted{fs, root, store}, nil
+	return &mounted{fs, root, rooms, store}, nil
 }
 
 // close ends the parts after the mount has ended.
-func (m *mounted) close() error { return errors.Join(m.root.Close(), m.store.Close()) }
+func (m *mounted) close() error { return errors.Join(m.rooms.close(), m.root.Close(), m.store.Close()) }
 
 // end unmounts and closes.
 func (m *mounted) end() error { return errors.Join(m.fs.Detach(), m.close()) }

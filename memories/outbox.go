@@ -1,0 +1,227 @@
+package memories
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"ctxfs/backing"
+	"ctxfs/room"
+)
+
+const (
+	// outboxDir keeps what the backend has not got yet:
+	// <memory>/<number>.jsonl, in the order of the numbers, each some stored
+	// lines. A file goes when all of it is delivered.
+	outboxDir backing.Key = backing.Own + "/log/outbox"
+	parcelEnd             = ".jsonl"
+	// deadFile in a memory's outbox keeps what the backend refused.
+	deadFile = "dead-letters"
+)
+
+// outbox delivers entries to the backend, those of one memory in order, each
+// until it is taken or refused.
+type outbox struct {
+	s      *Memories
+	url    urlTemplate
+	client *http.Client
+	slots  chan struct{} // a token for each request that is under way
+
+	ctx  context.Context
+	stop context.CancelFunc
+	work sync.WaitGroup
+
+	mu     sync.Mutex // guards what follows
+	boxes  map[string]*box
+	ending bool
+	moved  chan struct{} // closed, and made anew, when a parcel is delivered
+}
+
+// maxRequests is how many requests are under way at once, each for another
+// memory.
+const maxRequests = 8
+
+// box is the outbox of one memory. What changes is guarded by outbox.mu.
+type box struct {
+	memory  string
+	parcels []parcel // not delivered; the first is under way
+	last    uint64   // number of the newest parcel
+	busy    bool     // a goroutine delivers
+	status  BoxStatus
+
+	dead sync.Mutex // serialises changes of the dead letters
+}
+
+// parcel is one file in the outbox.
+type parcel struct {
+	key   backing.Key
+	lines int
+}
+
+// newOutbox reads what an earlier run left.
+func newOutbox(ctx context.Context, s *Memories) (*outbox, error) {
+	url, err := parseTemplate(s.o.Backend)
+	if err != nil {
+		return nil, err
+	}
+	o := &outbox{s: s, url: url, client: newClient(s.o), slots: make(chan struct{}, maxRequests), boxes: map[string]*box{}, moved: make(chan struct{})}
+	o.ctx, o.stop = context.WithCancel(context.Background())
+	if err := room.MakeOwnDir(ctx, s.store, outboxDir); err != nil {
+		return nil, err
+	}
+	err = s.each(ctx, outboxDir, func(d backing.Meta) error {
+		if !d.Dir || CheckMemory(d.Key.Name()) != nil {
+			return nil
+		}
+		return o.load(ctx, d.Key.Name())
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the outbox: %w", err)
+	}
+	return o, nil
+}
+
+// load reads one memory's outbox, and appends to entries.jsonl what a crash
+// kept from it.
+func (o *outbox) load(ctx context.Context, memory string) error {
+	b := o.box(memory)
+	var lines [][]byte
+	err := o.s.each(ctx, outboxDir.Join(memory), func(f backing.Meta) error {
+		n, ok := parcelNumber(f.Key.Name())
+		if !ok {
+			return nil
+		}
+		text, err := o.s.readAll(ctx, f.Key)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", f.Key, err)
+		}
+		in := linesOf(text)
+		lines = append(lines, in...)
+		b.parcels = append(b.parcels, parcel{f.Key, len(in)})
+		b.last = n
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := o.loadDead(ctx, b); err != nil {
+		return err
+	}
+	return o.s.appendMissing(ctx, memory, lines)
+}
+
+// linesOf takes text apart into its lines, each with its end.
+func linesOf(text []byte) [][]byte {
+	var lines [][]byte
+	for line := range bytes.Lines(text) {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// parcelNumber is the number in a parcel's name: 16 hexadecimal digits.
+func parcelNumber(name string) (uint64, bool) {
+	digits, ok := strings.CutSuffix(name, parcelEnd)
+	if !ok || len(digits) != 16 {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(digits, 16, 64)
+	return n, err == nil
+}
+
+// box returns the outbox of a memory. o.mu is held, or nothing runs yet.
+func (o *outbox) box(memory string) *box {
+	b := o.boxes[memory]
+	if b == nil {
+		b = &box{memory: memory, status: BoxStatus{Memory: memory}}
+		o.boxes[memory] = b
+	}
+	return b
+}
+
+// pack writes lines into the outbox, durably. Only the worker of the memory
+// calls it.
+func (o *outbox) pack(ctx context.Context, memory string, lines [][]byte) (parcel, error) {
+	o.mu.Lock()
+	b := o.box(memory)
+	b.last = max(b.last+1, uint64(o.s.o.Now().UnixNano()))
+	key := outboxDir.Join(memory).Join(fmt.Sprintf("%016x", b.last) + parcelEnd)
+	o.mu.Unlock()
+	put := func() error {
+		_, err := o.s.store.Put(ctx, key, bytes.NewReader(bytes.Join(lines, nil)), backing.PutOptions{If: backing.Absent, Mode: 0o600})
+		return err
+	}
+	err := put()
+	if errors.Is(err, backing.ErrNotFound) {
+		if err = room.MakeOwnDir(ctx, o.s.store, key.Dir()); err == nil {
+			err = put()
+		}
+	}
+	if err != nil {
+		return parcel{}, fmt.Errorf("put an entry into the outbox: %w", err)
+	}
+	return parcel{key, len(lines)}, nil
+}
+
+// send begins to deliver parcels of memory, behind those that wait already.
+func (o *outbox) send(memory string, parcels []parcel) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	b := o.box(memory)
+	b.parcels = append(b.parcels, parcels...)
+	o.wake(b)
+}
+
+// start delivers what was found at the start.
+func (o *outbox) start() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, b := range o.boxes {
+		o.wake(b)
+	}
+}
+
+// wake makes sure that b is being delivered. o.mu is held.
+func (o *outbox) wake(b *box) {
+	if b.busy || o.ending || len(b.parcels) == 0 {
+		return
+	}
+	b.busy = true
+	o.work.Go(func() { o.deliver(b) })
+}
+
+// close stops delivering and waits for the requests under way. What is left
+// stays in the store.
+func (o *outbox) close() {
+	o.mu.Lock()
+	o.ending = true
+	o.mu.Unlock()
+	o.stop()
+	o.work.Wait()
+	o.client.CloseIdleConnections()
+}
+
+// appendMissing appends to entries.jsonl those of lines, which are in order,
+// that are not in it.
+func (s *Memories) appendMissing(ctx context.Context, memory string, lines [][]byte) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	if err := s.makeDirs(ctx, memory); err != nil {
+		return err
+	}
+	key := s.key(memory, entriesFile)
+	missing, err := s.missing(ctx, key, lines)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	if err := s.appendLines(ctx, key, missing); err != nil {
+		return fmt.Errorf("finish adding to memory %s: %w", memory, err)
+	}
+	return s.store.Sync(ctx, key)
+}

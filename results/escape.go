@@ -1,0 +1,67 @@
+package results
+
+import (
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// escapes are those of one letter.
+var escapes = map[byte]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+// escape reads an escape, whose backslash is the next byte.
+func (s *scanner) escape(t *text) error {
+	if !s.have(2) {
+		return s.cutOff()
+	}
+	c := s.buf[s.pos+1]
+	if c == 'u' {
+		return s.unicode(t)
+	}
+	r, ok := escapes[c]
+	if !ok {
+		return s.wrong("the escape \\%c, which JSON does not have", c)
+	}
+	s.pos += 2
+	if c == 'n' {
+		t.newlines++
+	}
+	t.add([]byte{r})
+	return nil
+}
+
+// unicode reads \uXXXX, or two of them that are one character.
+func (s *scanner) unicode(t *text) error {
+	r, err := s.hex()
+	if err != nil {
+		return err
+	}
+	if utf16.IsSurrogate(r) {
+		high := r
+		r = utf8.RuneError // half a character, which JSON does not forbid
+		if s.have(2) && s.buf[s.pos] == '\\' && s.buf[s.pos+1] == 'u' && high < 0xDC00 {
+			low, err := s.hex()
+			if err != nil {
+				return err
+			}
+			r = utf16.DecodeRune(high, low)
+		}
+	}
+	if r == '\n' {
+		t.newlines++
+	}
+	t.add(utf8.AppendRune(nil, r))
+	return nil
+}
+
+func (s *scanner) hex() (rune, error) {
+	if !s.have(6) {
+		return 0, s.cutOff()
+	}
+	n, err := strconv.ParseUint(string(s.buf[s.pos+2:s.pos+6]), 16, 16)
+	if err != nil {
+		return 0, s.wrong("\\u is not followed by four hexadecimal digits")
+	}
+	s.pos += 6
+	return rune(n), nil
+}

@@ -1,0 +1,23 @@
+package room
+
+import "context"
+
+// Viewer is the optional capability of a room in which some paths look
+// different to each caller. What they lead to must be Volatile.
+type Viewer interface {
+	// PerCaller reports whether path is such a one.
+	PerCaller(path string) bool
+	// For returns the room as c sees it. It is cheap, and holds nothing.
+	For(c Caller) Room
+}
+
+// Xattrs is the optional capability of a room whose files have extended
+// attributes. Names are whole, with "user.". Errors are ENODATA for an
+// attribute that a file has not, ENOTSUP for one that the room knows nothing
+// of, EPERM for one that cannot be set, and those of [Room].
+type Xattrs interface {
+	ListXattr(ctx context.Context, path string) ([]string, error)
+	GetXattr(ctx context.Context, path, attr string) ([]byte, error)
+	SetXattr(ctx context.Context, c Caller, path, attr string, value []byte) error
+	RemoveXattr(ctx context.Context, c Caller, path, attr string) error
+}
