@@ -97,7 +97,11 @@ func (f *FS) setAttr(in *fuse.SetAttrIn, n *node, p place, a backing.AttrChange)
 		return err
 	}
 	// The same node stays: what it shows is the same content, under the
-	// revision that the change of metadata gave it.
+	// revision that the change of metadata gave it. An older version, which
+	// somebody still has open, stays what it is.
+	if dir, name, _ := f.tree.where(n); f.tree.find(dir, name) != n {
+		return nil
+	}
 	n.mu.Lock()
 	if n.info.Kind == info.Kind {
 		n.info = info
@@ -124,8 +128,12 @@ func (f *FS) resize(in *fuse.SetAttrIn, n *node, p place, size int64) fuse.Statu
 	if err != nil {
 		return f.status("truncate", p.full, err)
 	}
-	err = f.truncatePath(w, in, size)
-	return f.status("truncate", p.full, errors.Join(err, w.Close()))
+	err = errors.Join(f.truncatePath(w, in, size), w.Close())
+	if dir, name, _ := f.tree.where(n); err == nil && kind == room.Object {
+		f.tree.detach(n)
+		f.notify.forgetName(dir, name)
+	}
+	return f.status("truncate", p.full, err)
 }
 
 // truncatePath is truncate(2) on a name: on an entry a save of its own.

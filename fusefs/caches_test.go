@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -177,5 +178,26 @@ func TestRenameOntoAnEntrySaves(t *testing.T) {
 	m.wantErrno("rename of what is no entry", os.Rename(m.path("a/tmp"), m.path("a", name1)), unix.EINVAL)
 	if got := m.read("a/tmp"); got != "no entry\n" {
 		t.Errorf("the source is now %q", got)
+	}
+}
+
+func TestLargeVersionsAreReadWholeByAllTheirReaders(t *testing.T) {
+	m := mount(t)
+	old := entry(strings.Repeat("0123456789abcde\n", 6<<20/16))
+	m.write("a/"+name1, old)
+	r, err := os.Open(m.path("a", name1))
+	m.must(err)
+	defer r.Close()
+	if got := m.read("a/" + name1); got != old {
+		t.Errorf("read back %d bytes of %d, or others", len(got), len(old))
+	}
+	m.write("a/"+name1, entry("small now\n"))
+	b, err := io.ReadAll(r)
+	m.must(err)
+	if string(b) != old {
+		t.Errorf("the open reader got %d bytes of %d, or others", len(b), len(old))
+	}
+	if got := m.read("a/" + name1); !strings.Contains(got, "small now\n") {
+		t.Errorf("the next reader got %.100q", got)
 	}
 }

@@ -59,7 +59,8 @@ type FS struct {
 	cancel context.CancelFunc
 	wait   sync.WaitGroup // goroutines of our own
 
-	detached atomic.Bool
+	detached      atomic.Bool
+	noPassthrough atomic.Bool // the kernel has refused it once
 }
 
 func newFS(o Options) *FS {

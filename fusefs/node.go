@@ -51,8 +51,10 @@ type node struct {
 	wasDraft bool
 	files    []*plainFile // open handles of a Plain file
 
-	reading sync.Mutex      // guards content; taken before mu
-	content backing.Content // of the opens, from the first READ on
+	reading     sync.Mutex      // guards what follows; taken before mu
+	content     backing.Content // of the opens, from the first READ on
+	backingID   int32           // of content, where the kernel reads it itself
+	cachedReads bool            // the kernel did not take it
 }
 
 // become takes over info where n is the same thing as what info describes,

@@ -56,13 +56,18 @@ func (f *FS) openCommitted(cancel <-chan struct{}, in *fuse.OpenIn, n *node, v *
 	}
 	n.wasDraft = false
 	n.mu.Unlock()
-	if dir, name, p := f.tree.where(n); f.divert.drafting(dir, name) {
+	dir, name, p := f.tree.where(n)
+	if f.divert.drafting(dir, name) {
 		// A draft that has been committed and is still open may replace
 		// this very version, and keeps no copy of it.
 		if _, err := f.reader(f.request(cancel), n, p); err != nil {
 			f.closeCommitted(n)
 			return f.status("open", p.full, err)
 		}
+	}
+	if err := f.passthrough(f.request(cancel), n, p, out); err != nil {
+		f.closeCommitted(n)
+		return f.status("open", p.full, err)
 	}
 	return fuse.OK
 }
@@ -75,6 +80,7 @@ func (f *FS) closeCommitted(n *node) {
 	n.mu.Unlock()
 	var content backing.Content
 	if last {
+		f.unregister(n)
 		content, n.content = n.content, nil
 	}
 	n.reading.Unlock()
