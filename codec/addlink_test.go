@@ -59,3 +59,17 @@ func TestAddLinkRefusesWhatItCannotAdd(t *testing.T) {
 		}
 	}
 }
+
+func TestAddSupersedesChangesOnlySupersedes(t *testing.T) {
+	for before, want := range map[string]string{
+		"type: finding\n":                    "type: finding\nsupersedes:\n  - o/x.md\n",
+		"type: finding\nlinks: [o/x.md]\n":   "type: finding\nlinks: [o/x.md]\nsupersedes:\n  - o/x.md\n",
+		"supersedes: [a/b.md]\nlinks: [c]\n": "supersedes: [a/b.md, o/x.md]\nlinks: [c]\n",
+		"supersedes: [o/x.md]\n":             "supersedes: [o/x.md]\n",
+	} {
+		got, err := AddSupersedes([]byte("---\n"+before+"---\ntext\n"), "o/x.md")
+		if w := "---\n" + want + "---\ntext\n"; err != nil || string(got) != w {
+			t.Errorf("%v\n%q\n%q", err, got, w)
+		}
+	}
+}

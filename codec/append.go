@@ -35,6 +35,24 @@ func AppendLine(content []byte, a Author, text string) []byte {
 // changes. Where the frontmatter is written so that nothing can be added to
 // it, or a link could not be one, that is a [*Refusal].
 func AddLink(content []byte, links ...string) ([]byte, error) {
+	return addTo("links", content, links)
+}
+
+// AddSupersedes is [AddLink] for the field supersedes.
+func AddSupersedes(content []byte, links ...string) ([]byte, error) {
+	return addTo("supersedes", content, links)
+}
+
+// listOf are the links in one of the two fields that hold some.
+func (e Entry) listOf(name string) []string {
+	if name == "supersedes" {
+		return e.Supersedes
+	}
+	return e.Links
+}
+
+// addTo adds links to the field name.
+func addTo(name string, content []byte, links []string) ([]byte, error) {
 	for _, link := range links {
 		have, r := parse(content)
 		if r != nil {
@@ -45,10 +63,11 @@ func AddLink(content []byte, links ...string) ([]byte, error) {
 		if _, r := resolveLink("a/b", link); r != nil {
 			return nil, r
 		}
-		if contains(have.Links, link) {
+		old := have.listOf(name)
+		if contains(old, link) {
 			continue
 		}
-		if content, r = addLink(content, link, append(have.Links[:len(have.Links):len(have.Links)], link)); r != nil {
+		if content, r = addLink(name, content, link, append(old[:len(old):len(old)], link)); r != nil {
 			return nil, r
 		}
 	}
@@ -64,7 +83,7 @@ func contains(all []string, s string) bool {
 	return false
 }
 
-func addLink(content []byte, link string, want []string) ([]byte, *Refusal) {
+func addLink(name string, content []byte, link string, want []string) ([]byte, *Refusal) {
 	f, _, r := bounds(content, true)
 	if r != nil {
 		return nil, r
@@ -74,16 +93,16 @@ func addLink(content []byte, link string, want []string) ([]byte, *Refusal) {
 		return nil, r
 	}
 	for _, fd := range all {
-		if fd.name == "links" {
+		if fd.name == name {
 			return extendLinks(content, f, all, fd, link, want)
 		}
 	}
 	indent := rootIndent(content, f, root, all)
-	lines := indent + "links:" + f.eol + indent + "  - " + scalar(link) + f.eol
-	if out := insertAt(content, place(content, f, root, all, "links"), lines); linksAre(out, all, want) {
+	lines := indent + name + ":" + f.eol + indent + "  - " + scalar(link) + f.eol
+	if out := insertAt(content, place(content, f, root, all, name), lines); linksAre(name, out, all, want) {
 		return out, nil
 	}
-	return nil, cannotAdd(f.lines, link)
+	return nil, cannotAdd(name, f.lines, link)
 }
 
 // extendLinks adds link to the list of field fd. Each place that could be
@@ -92,31 +111,31 @@ func extendLinks(content []byte, f frontmatter, all []field, fd field, link stri
 	if fd.value.Style&yaml.FlowStyle != 0 {
 		if at := flowEnd(content[:f.to], lineStart(content, f.from, fd.value.Line), fd.value.Column); at > 0 {
 			for _, text := range []string{", " + scalar(link), scalar(link), " " + scalar(link)} {
-				if out := insertAt(content, at, text); linksAre(out, all, want) {
+				if out := insertAt(content, at, text); linksAre(fd.name, out, all, want) {
 					return out, nil
 				}
 			}
 		}
-		return nil, cannotAdd(fd.line, link)
+		return nil, cannotAdd(fd.name, fd.line, link)
 	}
 	line := strings.Repeat(" ", max(fd.value.Column-1, 0)) + "- " + scalar(link) + f.eol
 	first := fd.value.Content[0]
 	last := fd.value.Content[len(fd.value.Content)-1]
 	after := nextLine(content[:f.to], lineStart(content, f.from, last.Line))
-	if out := insertAt(content, after, line); linksAre(out, all, want) {
+	if out := insertAt(content, after, line); linksAre(fd.name, out, all, want) {
 		return out, nil
 	}
 	// A last item of several lines: put the new one first instead.
 	want = append(want[len(want)-1:len(want):len(want)], want[:len(want)-1]...)
-	if out := insertAt(content, lineStart(content, f.from, first.Line), line); linksAre(out, all, want) {
+	if out := insertAt(content, lineStart(content, f.from, first.Line), line); linksAre(fd.name, out, all, want) {
 		return out, nil
 	}
-	return nil, cannotAdd(fd.line, link)
+	return nil, cannotAdd(fd.name, fd.line, link)
 }
 
-func cannotAdd(line int, link string) *Refusal {
-	return refuse(line, "links", "the link "+quote(link)+" cannot be added where links is written this way",
-		"write one link a line below `links:`, as `  - "+firstRunes(oneLine(link), 4*quotedRunes)+"`")
+func cannotAdd(name string, line int, link string) *Refusal {
+	return refuse(line, name, "the link "+quote(link)+" cannot be added where "+name+" is written this way",
+		"write one link a line below `"+name+":`, as `  - "+firstRunes(oneLine(link), 4*quotedRunes)+"`")
 }
 
 func insertAt(content []byte, at int, text string) []byte {
@@ -125,9 +144,9 @@ func insertAt(content []byte, at int, text string) []byte {
 	return append(out, content[at:]...)
 }
 
-// linksAre reports whether the entry out has the links want and else the
-// fields of before.
-func linksAre(out []byte, before []field, want []string) bool {
+// linksAre reports whether the entry out has the links want in the field name,
+// and else the fields of before.
+func linksAre(name string, out []byte, before []field, want []string) bool {
 	f, _, r := bounds(out, true)
 	if r != nil {
 		return false
@@ -137,16 +156,16 @@ func linksAre(out []byte, before []field, want []string) bool {
 		return false
 	}
 	e, r := entryOf(after, f.body)
-	if r != nil || strings.Join(e.Links, "\x00") != strings.Join(want, "\x00") {
+	if r != nil || strings.Join(e.listOf(name), "\x00") != strings.Join(want, "\x00") {
 		return false
 	}
 	values := map[string]*yaml.Node{}
 	for _, fd := range after {
 		values[fd.name] = fd.value
 	}
-	delete(values, "links")
+	delete(values, name)
 	for _, fd := range before {
-		if fd.name == "links" {
+		if fd.name == name {
 			continue
 		}
 		if v := values[fd.name]; v == nil || !sameNode(v, fd.value) {

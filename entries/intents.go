@@ -42,14 +42,37 @@ func (i *intents) add(ctx context.Context, store backing.Store, marks []mark) er
 	if err := room.MakeOwnDir(ctx, store, intentsKey.Dir()); err != nil {
 		return err
 	}
-	if _, err := store.Append(ctx, intentsKey, lines); err != nil {
-		return fmt.Errorf("note what is superseded: %w", err)
+	_, err := store.Append(ctx, intentsKey, lines)
+	if err == nil {
+		err = store.Sync(ctx, intentsKey)
 	}
-	if err := store.Sync(ctx, intentsKey); err != nil {
-		return fmt.Errorf("note what is superseded: %w", err)
+	if err != nil {
+		return fmt.Errorf("note what is superseded: %w", errors.Join(err, i.renew(ctx, store)))
 	}
 	i.open = append(i.open, marks...)
 	return nil
+}
+
+// renew writes the list anew after a failed append or sync: nobody knows what
+// of it is on disk, and the store does not sync it any more.
+func (i *intents) renew(ctx context.Context, store backing.Store) error {
+	if len(i.open) == 0 {
+		err := store.Remove(ctx, intentsKey, "")
+		if errors.Is(err, backing.ErrNotFound) {
+			return nil
+		}
+		return err
+	}
+	var b bytes.Buffer
+	for _, m := range i.open {
+		line, err := json.Marshal(m)
+		if err != nil {
+			return err
+		}
+		b.Write(append(line, '\n'))
+	}
+	_, err := store.Put(ctx, intentsKey, &b, backing.PutOptions{Mode: 0o600})
+	return err
 }
 
 // remove forgets marks; the list in the store goes with the last one.

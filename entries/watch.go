@@ -2,7 +2,6 @@ package entries
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"ctxfs/backing"
@@ -11,14 +10,20 @@ import (
 // queue holds the paths that a watcher was not told of yet, each once, in the
 // order in which they changed.
 type queue struct {
+	follows bool          // see Follow
+	wake    chan struct{} // holds one token while order is not empty
+
 	mu    sync.Mutex // guards the rest
 	order []string
 	deep  map[string]bool
-	wake  chan struct{} // holds one token while order is not empty
+	added uint64        // counts changes
+	told  uint64        // up to which of them the watcher has been told
+	moved chan struct{} // closed when told grows
+	ended bool
 }
 
 func newQueue() *queue {
-	return &queue{deep: map[string]bool{}, wake: make(chan struct{}, 1)}
+	return &queue{deep: map[string]bool{}, wake: make(chan struct{}, 1), moved: make(chan struct{})}
 }
 
 func (q *queue) add(path string, deep bool) {
@@ -28,6 +33,7 @@ func (q *queue) add(path string, deep bool) {
 	if !queued {
 		q.order = append(q.order, path)
 	}
+	q.added++
 	q.mu.Unlock()
 	select {
 	case q.wake <- struct{}{}:
@@ -35,13 +41,51 @@ func (q *queue) add(path string, deep bool) {
 	}
 }
 
-// take empties the queue.
-func (q *queue) take() (order []string, deep map[string]bool) {
+// take empties the queue. last is the number of the last change, for done.
+func (q *queue) take() (batch []Change, last uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	order, deep = q.order, q.deep
+	for _, path := range q.order {
+		batch = append(batch, Change{path, q.deep[path]})
+	}
 	q.order, q.deep = nil, map[string]bool{}
-	return order, deep
+	return batch, q.added
+}
+
+// done notes that the watcher has been told of all changes up to last.
+func (q *queue) done(last uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.told = last
+	close(q.moved)
+	q.moved = make(chan struct{})
+}
+
+// end lets nobody wait any more.
+func (q *queue) end() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ended = true
+	close(q.moved)
+	q.moved = make(chan struct{})
+}
+
+// wait waits until the watcher has been told of all changes up to now.
+func (q *queue) wait(ctx context.Context) error {
+	q.mu.Lock()
+	want := q.added
+	for q.told < want && !q.ended {
+		moved := q.moved
+		q.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-moved:
+		}
+		q.mu.Lock()
+	}
+	q.mu.Unlock()
+	return nil
 }
 
 // changed tells every watcher that path is not what it was.
@@ -56,37 +100,11 @@ func (e *Entries) changed(path string) {
 // Watch implements [room.Room]. changed runs in the caller's goroutine,
 // without any lock; what changes while it runs is told afterwards, once.
 func (e *Entries) Watch(ctx context.Context, changed func(path string, deep bool)) error {
-	q := newQueue()
-	e.mu.Lock()
-	e.watchers[q] = true
-	e.mu.Unlock()
-	defer func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		delete(e.watchers, q)
-	}()
-	events, err := e.store.Watch(ctx, "")
-	if err != nil {
-		return fmt.Errorf("watch the store: %w", err)
-	}
-	var reading sync.WaitGroup
-	defer reading.Wait()
-	reading.Go(func() {
-		for event := range events {
-			q.event(event)
+	return e.watch(ctx, newQueue(), func(batch []Change) {
+		for _, c := range batch {
+			changed(c.Path, c.Deep)
 		}
 	})
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-q.wake:
-			order, deep := q.take()
-			for _, path := range order {
-				changed(path, deep[path])
-			}
-		}
-	}
 }
 
 // event adds what the store reports, where this room shows such a path.

@@ -75,12 +75,12 @@ func TestQueueTellsEachPathOnceAndLosesNone(t *testing.T) {
 	q.event(backing.Event{Kind: backing.Changed, Key: "alice/x"})
 	q.event(backing.Event{Kind: backing.Resync})
 	q.add("b", true)
-	order, deep := q.take()
-	if !slices.Equal(order, []string{"a", "b", "alice/x", ""}) || deep["a"] || !deep["b"] || !deep[""] {
-		t.Errorf("told of %q, %v", order, deep)
+	batch, _ := q.take()
+	if want := []Change{{"a", false}, {"b", true}, {"alice/x", false}, {"", true}}; !slices.Equal(batch, want) {
+		t.Errorf("told of %v", batch)
 	}
-	if order, _ := q.take(); len(order) > 0 {
-		t.Errorf("told twice: %q", order)
+	if batch, _ := q.take(); len(batch) > 0 {
+		t.Errorf("told twice: %v", batch)
 	}
 }
 

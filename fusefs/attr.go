@@ -27,7 +27,7 @@ func (f *FS) attributes(ctx context.Context, n *node, p place) (room.Info, error
 			return plainInfo(info.Name, m), nil
 		}
 	}
-	now, err := p.room.Stat(ctx, p.path)
+	now, err := p.room.Stat(ctx, p.path())
 	if err != nil {
 		return info, err
 	}
@@ -92,7 +92,7 @@ func (f *FS) setAttr(in *fuse.SetAttrIn, n *node, p place, a backing.AttrChange)
 	if d != nil {
 		return d.SetAttr(f.ctx, a)
 	}
-	info, err := p.room.SetAttr(f.ctx, caller(&in.InHeader), p.path, a)
+	info, err := p.room.SetAttr(f.ctx, caller(&in.InHeader), p.path(), a)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,10 @@ func (f *FS) resize(in *fuse.SetAttrIn, n *node, p place, size int64) fuse.Statu
 	if file := n.open(); file != nil {
 		return f.status("truncate", p.full, file.Truncate(size))
 	}
-	w, _, err := p.room.Write(f.ctx, f.named(&in.InHeader), p.path, room.Create{Flags: syscall.O_WRONLY})
+	if dir, name, _ := f.tree.where(n); kind == room.Object {
+		f.keepOpened(dir, name)
+	}
+	w, _, err := p.room.Write(f.ctx, f.named(&in.InHeader), p.path(), room.Create{Flags: syscall.O_WRONLY})
 	if err != nil {
 		return f.status("truncate", p.full, err)
 	}

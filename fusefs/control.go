@@ -30,13 +30,35 @@ var controlFiles = map[string]func(*FS) ([]byte, error){
 	"errors":  func(f *FS) ([]byte, error) { return f.o.Journal.Last(), nil },
 }
 
-const versionsDir = "versions"
+const (
+	versionsDir = "versions"
+	viewsDir    = "views"
+)
+
+// file is what makes the content of a file in .ctxfs, nil where there is none.
+func (c *control) file(name string) func() ([]byte, error) {
+	if own := controlFiles[name]; own != nil {
+		return func() ([]byte, error) { return own(c.f) }
+	}
+	return c.f.o.Control[name]
+}
+
+// view is the path in the views that path means, if it means one.
+func (c *control) view(path string) (rest string, ok bool) {
+	if c.f.o.Views == nil || path != viewsDir && !strings.HasPrefix(path, viewsDir+"/") {
+		return "", false
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(path, viewsDir), "/"), true
+}
 
 func (c *control) Stat(ctx context.Context, path string) (room.Info, error) {
 	if path == "" || path == versionsDir {
 		return c.f.ownDir(path), nil
 	}
-	if controlFiles[path] != nil {
+	if rest, ok := c.view(path); ok {
+		return c.f.o.Views.Stat(ctx, rest)
+	}
+	if c.file(path) != nil {
 		return c.f.ownFile(path, 0), nil
 	}
 	key, n, ok, err := c.version(ctx, path)
@@ -80,13 +102,13 @@ func (c *control) version(ctx context.Context, path string) (key backing.Key, n 
 }
 
 func (c *control) List(ctx context.Context, dir, after string, limit int) ([]room.Info, error) {
+	if rest, ok := c.view(dir); ok {
+		return c.f.o.Views.List(ctx, rest, after, limit)
+	}
 	var all []room.Info
 	switch dir {
 	case "":
-		for name := range controlFiles {
-			all = append(all, c.f.ownFile(name, 0))
-		}
-		all = append(all, c.f.ownDir(versionsDir))
+		all = c.own()
 	default:
 		infos, err := c.listVersions(ctx, dir)
 		if err != nil {
@@ -100,6 +122,21 @@ func (c *control) List(ctx context.Context, dir, after string, limit int) ([]roo
 		i = 0
 	}
 	return all[i:min(len(all), i+limit)], nil
+}
+
+// own is what stands in .ctxfs itself.
+func (c *control) own() []room.Info {
+	all := []room.Info{c.f.ownDir(versionsDir)}
+	if c.f.o.Views != nil {
+		all = append(all, c.f.ownDir(viewsDir))
+	}
+	for name := range controlFiles {
+		all = append(all, c.f.ownFile(name, 0))
+	}
+	for name := range c.f.o.Control {
+		all = append(all, c.f.ownFile(name, 0))
+	}
+	return all
 }
 
 // listVersions lists a directory below versions/: that of an entry holds its
@@ -161,8 +198,11 @@ func (c *control) members(ctx context.Context, key backing.Key) ([]room.Info, er
 }
 
 func (c *control) Read(ctx context.Context, path string, rev backing.Revision) (backing.Content, error) {
-	if content := controlFiles[path]; content != nil {
-		b, err := content(c.f)
+	if rest, ok := c.view(path); ok {
+		return c.f.o.Views.Read(ctx, rest, rev)
+	}
+	if content := c.file(path); content != nil {
+		b, err := content()
 		return bytesContent{bytes.NewReader(b)}, err
 	}
 	key, n, ok, err := c.version(ctx, path)
@@ -173,6 +213,14 @@ func (c *control) Read(ctx context.Context, path string, rev backing.Revision) (
 		return nil, backing.ErrIsDir
 	}
 	return c.f.o.Store.OpenVersion(ctx, key, n)
+}
+
+// Readlink returns what a link in the views says.
+func (c *control) Readlink(ctx context.Context, path string) (string, error) {
+	if rest, ok := c.view(path); ok {
+		return c.f.o.Views.Readlink(ctx, rest)
+	}
+	return "", syscall.EINVAL
 }
 
 // ownDir and ownFile describe what the mount itself shows.

@@ -124,7 +124,7 @@ func (h *dirHandle) at(ctx context.Context, f *FS, i int) (*room.Info, error) {
 		if len(h.all) > 0 {
 			after = h.all[len(h.all)-1].Name
 		}
-		infos, err := h.place.room.List(ctx, h.place.path, after, page)
+		infos, err := h.place.room.List(ctx, h.place.path(), after, page)
 		if err != nil {
 			return nil, err
 		}

@@ -63,7 +63,7 @@ func (f *FS) openDraft(in *fuse.OpenIn, n *node, v *diversion, out *fuse.OpenOut
 // longer leads to an Object.
 func (f *FS) newDraft(in *fuse.OpenIn, n *node) (room.Draft, place, error) {
 	_, _, p := f.tree.where(n)
-	w, _, err := p.room.Write(f.ctx, caller(&in.InHeader), p.path, room.Create{Flags: int(in.Flags) & (syscall.O_ACCMODE | syscall.O_APPEND)})
+	w, _, err := p.room.Write(f.ctx, caller(&in.InHeader), p.path(), room.Create{Flags: int(in.Flags) & (syscall.O_ACCMODE | syscall.O_APPEND)})
 	if err != nil {
 		return nil, p, err
 	}
@@ -137,7 +137,7 @@ func (f *FS) openShared(in *fuse.OpenIn, n *node, out *fuse.OpenOut) fuse.Status
 		return fuse.Status(syscall.ESTALE)
 	}
 	_, _, p := f.tree.where(n)
-	content, err := p.room.Read(f.ctx, p.path, "")
+	content, err := p.room.Read(f.ctx, p.path(), "")
 	if err != nil {
 		return f.status("open", p.full, err)
 	}

@@ -140,6 +140,7 @@ func (f *FS) commit(d *draft) error {
 	if !d.Changed() {
 		return nil
 	}
+	f.keepOpened(d.dir, d.name)
 	if err := d.Commit(f.ctx); err != nil {
 		return err
 	}

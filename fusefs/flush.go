@@ -3,6 +3,8 @@ package fusefs
 import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
+
+	"ctxfs/room"
 )
 
 // appending is the flag of open(2) that moves each write to the end: the
@@ -16,8 +18,13 @@ func (f *FS) Flush(cancel <-chan struct{}, in *fuse.FlushIn) fuse.Status {
 	if n := f.tree.get(in.NodeId); n != nil {
 		f.locks.flush(n, in.LockOwner)
 	}
-	if h, ok := f.handles.get(in.Fh).(draftHandle); ok {
+	switch h := f.handles.get(in.Fh).(type) {
+	case draftHandle:
 		return f.flush(h.draft, &in.InHeader)
+	case *plainFile:
+		if lines, ok := h.File.(room.Flusher); ok {
+			return f.status("close", h.node.name, lines.Flush())
+		}
 	}
 	return fuse.OK
 }

@@ -29,6 +29,9 @@ type Options struct {
 	Version    string                // of the program, shown as .ctxfs/version
 	README     []byte                // shown at the top
 	Status     func() map[string]any // more for .ctxfs/stats; may be nil
+	Views      room.Room             // shown as .ctxfs/views; may be nil
+	// Control is further files in .ctxfs, by name, made when they are opened.
+	Control map[string]func() ([]byte, error)
 }
 
 // CacheTime is how long the kernel may keep names and attributes of entries

@@ -15,7 +15,7 @@ func (f *FS) placeOf(dir *node, name string) place {
 	_, _, p := f.tree.where(dir)
 	if dir == f.tree.root {
 		if r := f.rooms()[name]; r != nil {
-			return place{r, "", name}
+			return place{r, name, len(name)}
 		}
 	}
 	return p.child(name)
@@ -23,7 +23,7 @@ func (f *FS) placeOf(dir *node, name string) place {
 
 // seenBy is a place as the caller sees it.
 func (f *FS) seenBy(h *fuse.InHeader, p place) place {
-	if v, ok := p.room.(room.Viewer); ok && v.PerCaller(p.path) {
+	if v, ok := p.room.(room.Viewer); ok && v.PerCaller(p.path()) {
 		p.room = v.For(f.named(h))
 	}
 	return p
@@ -46,7 +46,7 @@ func (f *FS) Lookup(cancel <-chan struct{}, h *fuse.InHeader, name string, out *
 	defer dir.looking.Add(-1)
 	seen := dir.changes.Load()
 	p := f.seenBy(h, f.placeOf(dir, name))
-	info, err := p.room.Stat(f.request(cancel), p.path)
+	info, err := p.room.Stat(f.request(cancel), p.path())
 	if errors.Is(err, backing.ErrNotFound) {
 		// The name's absence is worth keeping: searches ask each
 		// directory for ignore files.

@@ -2,10 +2,10 @@ package fusefs
 
 import (
 	"io/fs"
-	"strings"
 	"syscall"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
 
 	"ctxfs/room"
 )
@@ -26,7 +26,7 @@ func (f *FS) Mkdir(cancel <-chan struct{}, in *fuse.MkdirIn, name string, out *f
 	if !st.Ok() {
 		return st
 	}
-	info, err := p.room.MakeDir(f.ctx, f.named(&in.InHeader), p.path, fs.FileMode(in.Mode&0o777))
+	info, err := p.room.MakeDir(f.ctx, f.named(&in.InHeader), p.path(), fs.FileMode(in.Mode&0o777))
 	if err != nil {
 		return f.status("mkdir", p.full, err)
 	}
@@ -41,7 +41,7 @@ func (f *FS) Rmdir(cancel <-chan struct{}, h *fuse.InHeader, name string) fuse.S
 	if !st.Ok() {
 		return st
 	}
-	if err := p.room.RemoveDir(f.ctx, f.named(h), p.path); err != nil {
+	if err := p.room.RemoveDir(f.ctx, f.named(h), p.path()); err != nil {
 		return f.status("rmdir", p.full, err)
 	}
 	f.tree.drop(dir, name)
@@ -54,7 +54,8 @@ func (f *FS) Unlink(cancel <-chan struct{}, h *fuse.InHeader, name string) fuse.
 	if !st.Ok() {
 		return st
 	}
-	if err := p.room.Remove(f.ctx, f.named(h), p.path); err != nil {
+	f.keepOpened(dir, name)
+	if err := p.room.Remove(f.ctx, f.named(h), p.path()); err != nil {
 		return f.status("unlink", p.full, err)
 	}
 	f.tree.drop(dir, name)
@@ -78,13 +79,16 @@ func (f *FS) Rename(cancel <-chan struct{}, in *fuse.RenameIn, oldName, newName 
 	if !sameRoom(f, oldDir, newDir) {
 		return fuse.EXDEV
 	}
-	if err := from.room.Rename(f.ctx, f.named(&in.InHeader), from.path, to.path, uint(in.Flags)); err != nil {
+	f.keepOpened(newDir, newName)
+	// The room may announce the change before it returns, and the name lead
+	// nowhere then.
+	moved := f.tree.find(oldDir, oldName)
+	if err := from.room.Rename(f.ctx, f.named(&in.InHeader), from.path(), to.path(), uint(in.Flags)); err != nil {
 		return f.status("rename", to.full, err)
 	}
-	info, err := to.room.Stat(f.ctx, to.path)
-	moved := f.tree.find(oldDir, oldName)
-	if err == nil && in.Flags == 0 && info.Kind == room.Plain && moved != nil && moved.become(info) {
-		f.tree.move(oldDir, oldName, newDir, newName, to)
+	info, err := to.room.Stat(f.ctx, to.path())
+	if err == nil && in.Flags&^unix.RENAME_NOREPLACE == 0 && moved != nil && moved.movedAs(info) {
+		f.tree.move(moved, newDir, newName, to)
 		return fuse.OK
 	}
 	f.tree.drop(oldDir, oldName)
@@ -94,11 +98,31 @@ func (f *FS) Rename(cancel <-chan struct{}, in *fuse.RenameIn, oldName, newName 
 	return fuse.OK
 }
 
+// movedAs takes over info, of what a rename has put in another place, where n
+// is still the same thing, and reports whether it is: an ordinary file, or an
+// Object with the same content, which may have got another revision.
+func (n *node) movedAs(info room.Info) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case n.draft != nil || n.info.Kind != info.Kind:
+		return false
+	case info.Kind == room.Object:
+		if n.info.Size != info.Size || !n.info.ModTime.Equal(info.ModTime) {
+			return false
+		}
+	case info.Kind != room.Plain:
+		return false
+	}
+	n.info = info
+	return true
+}
+
 // sameRoom reports whether two directories are of one room, by whomever seen.
 func sameRoom(f *FS, a, b *node) bool {
 	top := func(n *node) string {
 		_, _, p := f.tree.where(n)
-		return strings.TrimSuffix(strings.TrimSuffix(p.full, p.path), "/")
+		return p.full[:p.top]
 	}
 	return top(a) == top(b)
 }
@@ -109,7 +133,7 @@ func (f *FS) Symlink(cancel <-chan struct{}, h *fuse.InHeader, target, name stri
 	if !st.Ok() {
 		return st
 	}
-	info, err := p.room.Symlink(f.ctx, f.named(h), target, p.path)
+	info, err := p.room.Symlink(f.ctx, f.named(h), target, p.path())
 	if err != nil {
 		return f.status("symlink", p.full, err)
 	}
@@ -125,7 +149,7 @@ func (f *FS) Readlink(cancel <-chan struct{}, h *fuse.InHeader) ([]byte, fuse.St
 		return nil, fuse.ENOENT
 	}
 	_, _, p := f.tree.where(n)
-	target, err := p.room.Readlink(f.request(cancel), p.path)
+	target, err := p.room.Readlink(f.request(cancel), p.path())
 	return []byte(target), f.status("readlink", p.full, err)
 }
 

@@ -2,6 +2,7 @@ package fusefs
 
 import (
 	"hash/fnv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,16 +13,25 @@ import (
 	"ctxfs/room"
 )
 
-// place is where a node lies: a path in a room.
+// place is where a node lies. There may be a hundred thousand of them, so the
+// path is kept once.
 type place struct {
 	room room.Room
-	path string // in the room
-	full string // from the top of the mount
+	full string // path from the top of the mount
+	top  int    // length of the path of the room itself
 }
 
 // child is the place of name in a directory at p.
 func (p place) child(name string) place {
-	return place{p.room, join(p.path, name), join(p.full, name)}
+	return place{p.room, join(p.full, name), p.top}
+}
+
+// path is the path in the room.
+func (p place) path() string {
+	if p.top == 0 {
+		return p.full
+	}
+	return strings.TrimPrefix(p.full[p.top:], "/")
 }
 
 func join(dir, name string) string {

@@ -151,7 +151,7 @@ func (t *notifier) announce(path string, deep bool) {
 		return // the kernel has not looked there
 	}
 	p := t.f.placeOf(dir, name)
-	info, err := p.room.Stat(t.f.ctx, p.path)
+	info, err := p.room.Stat(t.f.ctx, p.path())
 	if err != nil && !errors.Is(err, backing.ErrNotFound) {
 		t.f.log.Error("a changed file cannot be examined", "path", path, "err", err)
 	}

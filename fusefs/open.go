@@ -104,7 +104,11 @@ func (f *FS) closed(c interface{ Close() error }, what string) {
 func (f *FS) openPlain(in *fuse.OpenIn, n *node, out *fuse.OpenOut) fuse.Status {
 	_, _, p := f.tree.where(n)
 	flags := int(in.Flags) & (syscall.O_ACCMODE | syscall.O_TRUNC | syscall.O_APPEND)
-	w, _, err := p.room.Write(f.ctx, caller(&in.InHeader), p.path, room.Create{Flags: flags})
+	c := caller(&in.InHeader)
+	if writes(in.Flags) {
+		c = f.named(&in.InHeader)
+	}
+	w, _, err := p.room.Write(f.ctx, c, p.path(), room.Create{Flags: flags})
 	if errors.Is(err, backing.ErrNotFound) {
 		// It was removed, or renamed onto an entry: the kernel shall
 		// resolve the name again.
@@ -126,6 +130,9 @@ func (f *FS) addPlain(n *node, p place, w room.File, out *fuse.OpenOut) fuse.Sta
 	h := &plainFile{file, n}
 	n.addFile(h)
 	out.Fh = f.handles.add(h)
+	if _, ok := file.(room.Appender); ok {
+		out.OpenFlags = fuse.FOPEN_DIRECT_IO // the kernel can't know what becomes of a write
+	}
 	return fuse.OK
 }
 
@@ -135,7 +142,7 @@ func (f *FS) openVirtual(cancel <-chan struct{}, in *fuse.OpenIn, n *node, out *
 		return fuse.EROFS
 	}
 	_, _, p := f.tree.where(n)
-	content, err := p.room.Read(f.request(cancel), p.path, "")
+	content, err := p.room.Read(f.request(cancel), p.path(), "")
 	if err != nil {
 		return f.status("open", p.full, err)
 	}
@@ -154,7 +161,7 @@ func (f *FS) Create(cancel <-chan struct{}, in *fuse.CreateIn, name string, out 
 	p := f.seenBy(&in.InHeader, f.placeOf(dir, name))
 	o := room.Create{New: true, Exclusive: in.Flags&syscall.O_EXCL != 0,
 		Mode: fs.FileMode(in.Mode & 0o777), Flags: int(in.Flags)}
-	w, info, err := p.room.Write(f.ctx, f.named(&in.InHeader), p.path, o)
+	w, info, err := p.room.Write(f.ctx, f.named(&in.InHeader), p.path(), o)
 	if err != nil {
 		return f.status("create", p.full, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ctxfs/backing"
+	"ctxfs/room"
 )
 
 // Read reads from an open file.
@@ -51,7 +52,7 @@ func (f *FS) reader(ctx context.Context, n *node, p place) (io.ReaderAt, error) 
 	if n.content != nil {
 		return n.content, nil
 	}
-	content, err := p.room.Read(ctx, p.path, n.describe().Revision)
+	content, err := p.room.Read(ctx, p.path(), n.describe().Revision)
 	if errors.Is(err, backing.ErrNotFound) {
 		content, err = f.successor(ctx, n, p)
 	}
@@ -62,12 +63,32 @@ func (f *FS) reader(ctx context.Context, n *node, p place) (io.ReaderAt, error) 
 	return content, nil
 }
 
+// keepOpened opens the content of the version that a name leads to, where
+// somebody has it open and has not read from it, before it is replaced or
+// removed: a room may keep no copy of it.
+func (f *FS) keepOpened(dir *node, name string) {
+	n := f.tree.find(dir, name)
+	if n == nil {
+		return
+	}
+	n.mu.Lock()
+	opened := n.opens > 0 && n.draft == nil && n.info.Kind == room.Object
+	n.mu.Unlock()
+	if !opened {
+		return
+	}
+	_, _, p := f.tree.where(n)
+	if _, err := f.reader(f.ctx, n, p); err != nil {
+		f.log.Warn("a reader loses the version that it has open", "path", p.full, "err", err)
+	}
+}
+
 // successor is what a reader gets whose version was replaced by another
 // program, directly in the store, before its first READ: the new content. The
 // kernel is made to ask for the size before the next READ, so that it does
 // not take the old one for the end.
 func (f *FS) successor(ctx context.Context, n *node, p place) (backing.Content, error) {
-	content, err := p.room.Read(ctx, p.path, "")
+	content, err := p.room.Read(ctx, p.path(), "")
 	if err != nil {
 		return nil, err
 	}

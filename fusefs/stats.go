@@ -40,7 +40,9 @@ func (f *FS) Stats() map[string]any {
 		"commits":  f.stats.commits.Load(),
 		"refusals": f.stats.refusals.Load(),
 		"faults":   f.stats.faults.Load(),
-		"notices":  f.stats.notices.Load(),
+		// Of the newest that .ctxfs/errors shows.
+		"refusalsLastHour": f.o.Journal.Since(time.Now().Add(-time.Hour)),
+		"notices":          f.stats.notices.Load(),
 	}
 	if f.o.Status != nil {
 		maps.Copy(s, f.o.Status())

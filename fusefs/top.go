@@ -18,7 +18,13 @@ const (
 
 // top makes the node of the mountpoint.
 func (f *FS) top() *node {
-	r := &topRoom{Room: f.o.Root, f: f}
+	r := room.Room(&topRoom{Room: f.o.Root, f: f})
+	if x, ok := f.o.Root.(room.Xattrs); ok {
+		r = struct {
+			room.Room
+			room.Xattrs
+		}{r, x}
+	}
 	f.below = maps.Clone(f.o.Rooms)
 	if f.below == nil {
 		f.below = map[string]room.Room{}

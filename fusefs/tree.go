@@ -49,6 +49,8 @@ func (t *tree) lookup(dir *node, name string, p place, info room.Info) *node {
 		n.lookups++
 		return n
 	}
+	name = p.full[len(p.full)-len(name):] // one string for all of them
+	info.Name = name
 	n := &node{dir: dir, name: name, place: p, info: info}
 	t.add(n)
 	t.named[slot{dir.id, name}] = n
@@ -138,18 +140,13 @@ func (t *tree) drop(dir *node, name string) {
 	delete(t.named, slot{dir.id, name})
 }
 
-// move gives the node under oldName the new name; p is its new place.
-func (t *tree) move(oldDir *node, oldName string, newDir *node, newName string, p place) {
+// move gives n another name; p is its new place.
+func (t *tree) move(n, dir *node, name string, p place) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	n := t.named[slot{oldDir.id, oldName}]
-	delete(t.named, slot{oldDir.id, oldName})
-	delete(t.named, slot{newDir.id, newName})
-	if n == nil {
-		return
-	}
-	n.dir, n.name, n.place = newDir, newName, p
-	t.named[slot{newDir.id, newName}] = n
+	t.unname(n)
+	n.dir, n.name, n.place = dir, name, p
+	t.named[slot{dir.id, name}] = n
 }
 
 // at returns the node that a path from the top leads to, as far as the kernel

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ctxfs/backing"
+	"ctxfs/room"
 )
 
 // Write writes to a draft or a Plain file.
@@ -16,7 +17,7 @@ func (f *FS) Write(cancel <-chan struct{}, in *fuse.WriteIn, data []byte) (uint3
 	case draftHandle:
 		return h.write(f, in, data)
 	case *plainFile:
-		n, err := h.WriteAt(data, int64(in.Offset))
+		n, err := h.write(in, data)
 		if n > 0 {
 			err = nil // a short write; the rest is tried again and says why
 		}
@@ -25,16 +26,27 @@ func (f *FS) Write(cancel <-chan struct{}, in *fuse.WriteIn, data []byte) (uint3
 	return 0, fuse.EBADF
 }
 
+func (h *plainFile) write(in *fuse.WriteIn, data []byte) (int, error) {
+	if lines, ok := h.File.(room.Appender); ok && in.Flags&appending != 0 {
+		return lines.Append(data)
+	}
+	return h.WriteAt(data, int64(in.Offset))
+}
+
 // Writev is not offered: go-fuse calls Write.
 func (f *FS) Writev(cancel <-chan struct{}, in *fuse.WriteIn, data [][]byte) (uint32, fuse.Status) {
 	return 0, fuse.ENOSYS
 }
 
-// Fsync makes what was written durable: for a draft that is its commit.
+// Fsync makes what was written durable: for a draft that is its commit, and
+// what its room does for durability beyond that.
 func (f *FS) Fsync(cancel <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
 	switch h := f.handles.get(in.Fh).(type) {
 	case draftHandle:
-		return f.decide(h.draft)
+		if st := f.decide(h.draft); !st.Ok() {
+			return st
+		}
+		return f.status("fsync", h.place.full, h.Sync())
 	case *plainFile:
 		return f.status("fsync", h.node.name, h.Sync())
 	}

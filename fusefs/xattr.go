@@ -30,7 +30,7 @@ func (f *FS) GetXAttr(cancel <-chan struct{}, h *fuse.InHeader, attr string, des
 	if !ok || !strings.HasPrefix(attr, ours) {
 		return 0, fuse.Status(syscall.EOPNOTSUPP)
 	}
-	value, err := x.GetXattr(f.request(cancel), p.path, attr)
+	value, err := x.GetXattr(f.request(cancel), p.path(), attr)
 	if err != nil {
 		return 0, f.status("getxattr", p.full, err)
 	}
@@ -43,7 +43,7 @@ func (f *FS) ListXAttr(cancel <-chan struct{}, h *fuse.InHeader, dest []byte) (u
 	if !ok {
 		return 0, fuse.OK
 	}
-	names, err := x.ListXattr(f.request(cancel), p.path)
+	names, err := x.ListXattr(f.request(cancel), p.path())
 	if err != nil {
 		return 0, f.status("listxattr", p.full, err)
 	}
@@ -68,7 +68,7 @@ func (f *FS) SetXAttr(cancel <-chan struct{}, in *fuse.SetXAttrIn, attr string, 
 	if !ok || !strings.HasPrefix(attr, ours) {
 		return fuse.Status(syscall.EOPNOTSUPP)
 	}
-	return f.status("setxattr", p.full, x.SetXattr(f.ctx, f.named(&in.InHeader), p.path, attr, data))
+	return f.status("setxattr", p.full, x.SetXattr(f.ctx, f.named(&in.InHeader), p.path(), attr, data))
 }
 
 // RemoveXAttr answers removexattr(2).
@@ -77,5 +77,5 @@ func (f *FS) RemoveXAttr(cancel <-chan struct{}, h *fuse.InHeader, attr string) 
 	if !ok || !strings.HasPrefix(attr, ours) {
 		return fuse.Status(syscall.EOPNOTSUPP)
 	}
-	return f.status("removexattr", p.full, x.RemoveXattr(f.ctx, f.named(h), p.path, attr))
+	return f.status("removexattr", p.full, x.RemoveXattr(f.ctx, f.named(h), p.path(), attr))
 }

@@ -49,7 +49,7 @@ func TestEntryCarriesTheContextThatWasPutBeforeIt(t *testing.T) {
 		_, err := b.AddEntry(ctx, "m1", []byte(`{"text":"a"}`))
 		done <- err
 	}()
-	close(g.open)
+	g.release()
 	if err := within(t, done, "the entry"); err != nil {
 		t.Fatal(err)
 	}

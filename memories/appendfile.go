@@ -3,6 +3,7 @@ package memories
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,7 +17,7 @@ import (
 
 // EntriesFile is an open entries.jsonl: read in place, written only by whole
 // lines at the end, each of which is add_entry. A line may come in several
-// writes; it counts when its end has come, or when the file is closed.
+// writes; it counts when its object is whole, or when the file is closed.
 type EntriesFile struct {
 	backing.File // open for reading
 	s            *Memories
@@ -25,10 +26,11 @@ type EntriesFile struct {
 	writable     bool
 	appending    bool // O_APPEND: positions do not matter
 
-	mu   sync.Mutex // guards tail, and makes a write one step
-	tail []byte     // a line whose end has not come
-	next int64      // the position after what this handle wrote last, as its writer counts
-	line int        // lines that this handle added
+	mu    sync.Mutex // guards tail, and makes a write one step
+	tail  []byte     // the begin of a line
+	whole bool       // the line that was added last had no end yet, which may follow
+	next  int64      // the position after what this handle wrote last, as its writer counts
+	line  int        // lines that this handle added
 }
 
 var _ backing.File = (*EntriesFile)(nil)
@@ -115,11 +117,10 @@ func (f *EntriesFile) write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	all := append(f.tail[:len(f.tail):len(f.tail)], p...)
-	end := bytes.LastIndexByte(all, '\n') + 1
-	entries, err := f.parse(all[:end])
+	lines, tail := f.cut(p)
+	entries, err := f.parse(lines)
 	if err == nil {
-		err = f.checkTail(all[end:], len(entries))
+		err = f.checkTail(tail, len(entries))
 	}
 	if err != nil {
 		f.tail = nil // the line that it belonged to is refused as a whole
@@ -131,9 +132,32 @@ func (f *EntriesFile) write(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	f.tail = bytes.Clone(all[end:])
+	if len(lines) > 0 {
+		f.whole = lines[len(lines)-1] != '\n'
+	} else if len(bytes.TrimSpace(tail)) > 0 {
+		f.whole = false // another has begun
+	}
+	f.tail = bytes.Clone(tail)
 	f.line += len(entries)
 	return len(p), nil
+}
+
+// cut joins p to the line that was begun, and takes it apart into whole lines
+// and the begin of another. An object that is whole needs no end: nothing but
+// that can follow it.
+func (f *EntriesFile) cut(p []byte) (lines, tail []byte) {
+	if f.whole {
+		if rest, ended := bytes.CutPrefix(bytes.TrimLeft(p, " \t\r"), []byte("\n")); ended {
+			f.whole = false
+			p = rest
+		}
+	}
+	all := append(f.tail[:len(f.tail):len(f.tail)], p...)
+	end := bytes.LastIndexByte(all, '\n') + 1
+	if last := bytes.TrimSpace(all[end:]); len(last) <= MaxEntry && bytes.HasSuffix(last, []byte("}")) && json.Valid(last) {
+		end = len(all)
+	}
+	return all[:end], all[end:]
 }
 
 // parse checks whole lines.

@@ -70,7 +70,6 @@ func (o *outbox) progress(b *box, p parcel, left int) {
 	if len(b.parcels) > 0 && b.parcels[0].key == p.key {
 		b.parcels[0].lines = left
 	}
-	b.status.Delivered++
 }
 
 // line delivers one entry, or parks it where the backend refuses it.
@@ -92,6 +91,9 @@ func (o *outbox) line(b *box, line []byte) error {
 		}
 	}
 	if refused == nil {
+		o.mu.Lock()
+		b.status.Delivered++
+		o.mu.Unlock()
 		return nil
 	}
 	o.s.o.Log.Error("the backend refused an entry, which is parked", "memory", b.memory, "key", key, "reason", refused.Reason)

@@ -65,7 +65,8 @@
 // What is not delivered lies in .ctxfs/log/outbox/<memory>/<number>.jsonl (as
 // lines of entries.jsonl) and survives the process and the machine. Dead
 // letters are in the file dead-letters beside: time, key, status, reason, line.
-// Entries that were added without a backend are not sent later.
+// Entries that were added without a backend are not sent later, and what is in
+// the outbox waits there while there is none.
 //
 // # The room
 //
@@ -74,7 +75,7 @@
 // A rename onto context.md is put and awaited; a rename away, and rm, remove
 // the document and empty its snapshot. A refused draft is left in
 // context.md.rej. context.json cannot be written (EACCES). entries.jsonl takes
-// whole lines at its end: each is checked when its end is written, and where
+// whole lines at its end: each is checked when it is written whole, and where
 // one of a write's lines is refused (EINVAL) none of them is added. Truncating,
 // writing below the end, removing and renaming it are EPERM. Because the
 // stored line is longer than the written one, whoever serves the file must

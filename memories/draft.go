@@ -40,9 +40,10 @@ func (s *Memories) openDraft(p place, c room.Caller, info room.Info, exists bool
 	if !exists {
 		d.opened = room.Info{Name: contextFile, Kind: room.Object, Mode: o.Mode.Perm(), UID: c.UID, GID: c.GID}
 		d.modTime = s.o.Now()
-		d.attr.Mode = &d.opened.Mode
+		mode := o.Mode.Perm()
+		d.attr.Mode = &mode
 		if c.PID != 0 {
-			d.attr.UID, d.attr.GID = &d.opened.UID, &d.opened.GID
+			d.attr.UID, d.attr.GID = &c.UID, &c.GID
 		}
 		d.changes++ // the empty document of touch(1)
 	}

@@ -222,14 +222,21 @@ func (b *bench) wantNoFile(path string) {
 	}
 }
 
-// gate blocks the calls that match until it is opened.
+// gate blocks the calls that match until it is released, at the latest with
+// the end of the test.
 type gate struct {
 	open    chan struct{}
 	reached chan struct{} // gets a value for each call that waits
+	release func()
 }
 
+// pass lets one call through.
+func (g *gate) pass() { g.open <- struct{}{} }
+
 func (b *bench) gate(op string, key backing.Key) *gate {
-	g := &gate{make(chan struct{}), make(chan struct{}, 1000)}
+	g := &gate{open: make(chan struct{}), reached: make(chan struct{}, 1000)}
+	g.release = sync.OnceFunc(func() { close(g.open) })
+	b.t.Cleanup(g.release)
 	b.disk.disturb(func(o string, k backing.Key) error {
 		if o == op && k == key {
 			g.reached <- struct{}{}
@@ -273,4 +280,20 @@ func (b *bench) fail(op string, key backing.Key, err error) {
 		}
 		return nil
 	})
+}
+
+// readOnly opens the store in dir without writing to it.
+func readOnly(t *testing.T, dir string) *bench {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	store, err := localdir.Open(dir, localdir.Options{ReadOnly: true, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, dir: dir, disk: &disk{Store: store}}
+	if b.Memories, err = Open(b.disk, Options{Log: log, Backend: "http://127.0.0.1:1/"}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.close)
+	return b
 }

@@ -53,10 +53,9 @@ func (s *Memories) Stat(ctx context.Context, path string) (room.Info, error) {
 func (s *Memories) statTop(ctx context.Context) (room.Info, error) {
 	m, err := s.store.Stat(ctx, s.top)
 	if errors.Is(err, backing.ErrNotFound) {
-		// Nobody has made a memory yet. It looks like the directory that
-		// it will lie in.
+		// Nobody has made a memory yet.
 		if m, err = s.store.Stat(ctx, ""); err == nil {
-			m.Mode = 0o755
+			return room.Info{Kind: room.Dir, Mode: 0o755, ModTime: m.ModTime}.Own(), nil
 		}
 	}
 	if err != nil {
@@ -127,11 +126,7 @@ func (s *Memories) statContext(ctx context.Context, memory string) (room.Info, e
 		return info, err
 	}
 	if err != nil {
-		dir, derr := s.statDir(ctx, memory)
-		if derr != nil && !absent(derr) {
-			return info, derr
-		}
-		info = room.Info{Name: contextFile, Kind: room.Object, Mode: 0o644, UID: dir.UID, GID: dir.GID}
+		info = room.Info{Name: contextFile, Kind: room.Object, Mode: 0o644}.Own()
 	}
 	return t.describe(info), nil
 }
@@ -187,7 +182,7 @@ func (s *Memories) statSnapshot(ctx context.Context, memory string) (room.Info, 
 		return info, err
 	}
 	if err != nil {
-		info = room.Info{Name: snapshotFile, Kind: room.Object, Mode: 0o644}
+		info = room.Info{Name: snapshotFile, Kind: room.Object, Mode: 0o644}.Own()
 	}
 	info.Size, info.ModTime = int64(len(snapshotOf(t.content))), t.at
 	info.Revision = snapshotPrefix + t.rev

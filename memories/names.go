@@ -29,7 +29,7 @@ func (s *Memories) MakeDir(ctx context.Context, c room.Caller, path string, mode
 			"a memory has no directories"))
 	}
 	if err := CheckMemory(p.memory); err != nil {
-		return room.Info{}, s.deny(c, err)
+		return room.Info{}, s.deny(c, withPath(err, path, 0))
 	}
 	if err := s.makeTop(ctx); err != nil {
 		return room.Info{}, err
@@ -175,14 +175,23 @@ func (s *Memories) Rename(ctx context.Context, c room.Caller, from, to string, f
 	case dst.file == contextFile:
 		return s.saveFile(ctx, files, c, src, dst)
 	case src.file == contextFile:
-		return s.inQueue(ctx, src.memory, func(ctx context.Context) error {
+		return s.moveAway(ctx, files, src, dst, flags)
+	}
+	return files.Rename(ctx, s.scratchKey(src), s.scratchKey(dst), flags)
+}
+
+// moveAway makes the context document at src the ordinary file at dst.
+func (s *Memories) moveAway(ctx context.Context, files backing.Files, src, dst place, flags uint) error {
+	moved := false
+	return s.inQueue(ctx, src.memory, func(ctx context.Context) error {
+		if !moved {
 			if err := files.Rename(ctx, s.key(src.memory, contextFile), s.scratchKey(dst), flags); err != nil {
 				return err
 			}
-			return s.removeContext(ctx, src.memory)
-		})
-	}
-	return files.Rename(ctx, s.scratchKey(src), s.scratchKey(dst), flags)
+			moved = true
+		}
+		return s.removeContext(ctx, src.memory)
+	})
 }
 
 func (s *Memories) checkRename(ctx context.Context, src, dst place, flags uint) error {

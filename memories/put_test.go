@@ -26,7 +26,11 @@ func TestPutIsReadableAtOnceAndOnDiskAfterAwait(t *testing.T) {
 	b.wantFile("memories/m1/context.md", "old")
 	b.put("m1", "newer")
 	b.wantContext("m1", "newer")
-	close(g.open)
+	g.pass()
+	within(t, g.reached, "the worker, the second time")
+	b.wantFile("memories/m1/context.md", "new")
+	b.wantContext("m1", "newer")
+	g.release()
 	b.await("m1")
 	b.wantContext("m1", "newer")
 	b.wantFile("memories/m1/context.md", "newer")
@@ -101,7 +105,7 @@ func TestFullQueueRefusesPutWithEAGAINAndKeepsTheAcknowledged(t *testing.T) {
 	if st := b.Status(); st.Queues[0] != 2 || st.QueueLimit != 2 {
 		t.Fatalf("status %+v", st)
 	}
-	close(g.open)
+	g.release()
 	b.await("m1")
 	b.wantFile("memories/m1/context.md", "3")
 }
@@ -231,7 +235,7 @@ func TestListShowsQueuedContexts(t *testing.T) {
 	if err != nil || len(all) != 2 || all[0].SizeBytes != 5 || all[1].SizeBytes != 4 || !all[1].HasContext {
 		t.Fatalf("%+v, %v", all, err)
 	}
-	close(g.open)
+	g.release()
 }
 
 // A crash between the two renames leaves the prepared snapshot.
@@ -270,28 +274,4 @@ func TestPutComesBackAfterAnotherProgramRemovedTheMemory(t *testing.T) {
 	b.put("m1", "two")
 	b.await("m1")
 	b.wantFile("memories/m1/context.md", "two")
-}
-
-func BenchmarkPut(b *testing.B) {
-	s := newBench(b, Options{Queue: ExecutorOptions{EnqueueTimeout: time.Minute}})
-	text := strings.Repeat("A line of a context document.\n", 140)
-	var took []time.Duration
-	i := 0
-	for b.Loop() {
-		// An agent does not put as fast as it can: a burst, then the rest.
-		if i%100 == 0 {
-			b.StopTimer()
-			s.await("m1")
-			b.StartTimer()
-		}
-		i++
-		began := time.Now()
-		if err := s.PutContext(ctx, "m1", text); err != nil {
-			b.Fatal(err)
-		}
-		took = append(took, time.Since(began))
-	}
-	slices.Sort(took)
-	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "µs/median")
-	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "µs/p99")
 }

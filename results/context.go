@@ -72,20 +72,28 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
-// decode reads a file that has passed [Check].
+// decode reads a file that has passed [Check]. It does not unmarshal into a
+// struct, which would take "toolname" for "toolName".
 func decode(content []byte) (*Context, error) {
-	var c struct {
-		Context
-		Timestamp string `json:"timestamp"`
-	}
-	if err := json.Unmarshal(content, &c); err != nil {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(content, &members); err != nil {
 		return nil, fmt.Errorf("read a result: %w", err)
 	}
-	var ok bool
-	if c.Context.Timestamp, ok = parseTime(c.Timestamp); !ok {
-		return nil, fmt.Errorf("read a result: timestamp %q", c.Timestamp)
+	c := &Context{Args: members["args"], Result: members["result"]}
+	var stamp string
+	for name, into := range map[string]*string{"toolName": &c.ToolName, "timestamp": &stamp, "queryId": &c.QueryID,
+		"sessionId": &c.SessionID, "taskId": &c.TaskID} {
+		if text, ok := members[name]; ok {
+			if err := json.Unmarshal(text, into); err != nil {
+				return nil, fmt.Errorf("read %s of a result: %w", name, err)
+			}
+		}
 	}
-	return &c.Context, nil
+	var ok bool
+	if c.Timestamp, ok = parseTime(stamp); !ok {
+		return nil, fmt.Errorf("read a result: timestamp %q", stamp)
+	}
+	return c, nil
 }
 
 // timeLayouts are the forms of ISO 8601 that a timestamp may have, with or

@@ -49,6 +49,7 @@ func FuzzScanner(f *testing.F) {
 func FuzzCheck(f *testing.F) {
 	f.Add([]byte(grepOf(3)))
 	f.Add([]byte(strings.Replace(grepOf(3), `"result":"xxx"`, `"result":{"matches":[1],"count":-1,"error":""}`, 1)))
+	f.Add([]byte(strings.Replace(grepOf(3), `{`, `{"TOOLNAME":1,"toolname":"y",`, 1)))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		l, err := readFields(bytes.NewReader(content))
 		if err != nil {

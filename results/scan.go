@@ -128,6 +128,14 @@ func (t *text) lines() int {
 
 func (t *text) cut() bool { return t.size > int64(len(t.head)) }
 
+// ends are the bytes at which a run of plain bytes in a string ends.
+var ends = func() (set [256]bool) {
+	for c := range set {
+		set[c] = c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\'
+	}
+	return set
+}()
+
 // string reads a string, whose quote is the next byte, and keeps its first
 // bytes.
 func (s *scanner) string(keep int) (text, error) {
@@ -136,7 +144,7 @@ func (s *scanner) string(keep int) (text, error) {
 	for s.have(1) {
 		run := s.buf[s.pos:]
 		n := 0
-		for n < len(run) && run[n] >= ' ' && run[n] < utf8.RuneSelf && run[n] != '"' && run[n] != '\\' {
+		for n < len(run) && !ends[run[n]] {
 			n++
 		}
 		t.add(run[:n])

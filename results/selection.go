@@ -51,8 +51,9 @@ func badSelection(answer string) error {
 	return refuse("", 0, "select", fmt.Sprintf("%.60q is no selection", answer), "give numbers of the list, as in 1,2")
 }
 
-// pick returns the results of these numbers of the list.
-func pick(all []Listed, numbers []int) ([]Listed, error) {
+// Pick returns those that have these numbers in the list which [List] writes
+// of all; *codec.Refusal with EINVAL where there is no such number.
+func Pick(all []Listed, numbers []int) ([]Listed, error) {
 	var picked []Listed
 	for _, n := range numbers {
 		if n < 1 || n > len(all) {

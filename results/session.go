@@ -82,7 +82,7 @@ func (s *Session) ClearContexts(ctx context.Context) error {
 // list which [List] writes of [Results.List]. A number that is not in it is a
 // *codec.Refusal with EINVAL, and nothing is loaded.
 func (s *Session) Select(ctx context.Context, numbers []int) ([]*Context, error) {
-	picked, err := pick(s.r.List(s.id), numbers)
+	picked, err := Pick(s.r.List(s.id), numbers)
 	if err != nil {
 		return nil, err
 	}

@@ -110,14 +110,14 @@ func (s *scanner) object(v *shape, detail int) error {
 		return err
 	}
 	for ; ; v.count++ {
-		name, more, err := s.name(v.count == 0, keepText)
-		if err != nil || !more {
-			return err
-		}
 		looked := detail > 0 && len(v.members) < shapeFields
 		keep := 0
 		if looked {
 			keep = keepText
+		}
+		name, more, err := s.name(v.count == 0, keep)
+		if err != nil || !more {
+			return err
 		}
 		value, err := s.value(detail-1, keep)
 		if err != nil {

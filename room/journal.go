@@ -155,6 +155,20 @@ func (j *Journal) Last() []byte {
 	return b.Bytes()
 }
 
+// Since counts the refusals since t that it still holds.
+func (j *Journal) Since(t time.Time) (n int) {
+	for line := range bytes.Lines(j.Last()) {
+		var r refused
+		if json.Unmarshal(line, &r) != nil {
+			continue // kept as it was found; it says nothing of a time
+		}
+		if at, err := time.Parse(time.RFC3339, r.Time); err == nil && !at.Before(t) {
+			n++
+		}
+	}
+	return n
+}
+
 // Err says why the last refusal, or what was stored before the start, is not
 // kept in the store; nil where all is well.
 func (j *Journal) Err() error {

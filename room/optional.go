@@ -21,3 +21,17 @@ type Xattrs interface {
 	SetXattr(ctx context.Context, c Caller, path, attr string, value []byte) error
 	RemoveXattr(ctx context.Context, c Caller, path, attr string) error
 }
+
+// Appender is the optional capability of a backing.File that grows at its end
+// only, whatever the kernel believes to be the end: others append too, and
+// what is stored of a line may be more than was written of it.
+type Appender interface {
+	Append(p []byte) (int, error)
+}
+
+// Flusher is the optional capability of a backing.File that holds back the end
+// of what was written, an unfinished line. Flush is called when a descriptor
+// is closed; its error reaches the program.
+type Flusher interface {
+	Flush() error
+}

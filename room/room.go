@@ -111,8 +111,9 @@ type File interface {
 // Draft is the private next content of one Object, from an open for writing
 // to the last close. Its content begins as that of the object, or empty.
 //
-// WriteAt refuses at once what can no longer become valid. Sync commits and
-// reports what stands against it, as Commit does; Close drops what was never
+// WriteAt refuses at once what can no longer become valid. Sync commits, and
+// returns when what was committed is durable, where Commit alone is not that;
+// Close drops what was never
 // committed, and keeps a refused draft in the room's way. Safe for concurrent
 // use; commits of one path are serialised.
 type Draft interface {

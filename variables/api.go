@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"syscall"
 
 	"ctxfs/backing"
 )
@@ -152,8 +151,7 @@ func (v *Variables) OpenRef(ctx context.Context, ref Ref) (backing.Content, erro
 	}
 	s, err := v.committed(ctx, n)
 	if errors.Is(err, backing.ErrNotFound) {
-		return nil, refuse(syscall.ENOENT, n.path(), "ref", "the ref names a variable that has been removed",
-			"ask whoever passed the ref for the value's new place")
+		return nil, ref.Removed()
 	}
 	if err != nil {
 		return nil, err
@@ -168,8 +166,7 @@ func (v *Variables) OpenRef(ctx context.Context, ref Ref) (backing.Content, erro
 			return c, err
 		}
 	}
-	return nil, refuse(syscall.ESTALE, n.path(), "id", "the ref names a value that has been replaced by another one",
-		"take a new ref, as with: cat vars/"+string(n.scope)+"/.ref/"+n.key)
+	return nil, ref.Replaced()
 }
 
 // Delete removes the variable, durably. backing.ErrNotFound.

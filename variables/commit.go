@@ -49,7 +49,9 @@ func (d *draft) settle(ctx context.Context) (name, error) {
 	}
 	d.v.drafts.committed(n)
 	d.saved = d.gen
+	volatile := d.opened.Volatile
 	d.opened, d.other = s.info(false), nil
+	d.opened.Volatile = volatile
 	d.setTime, d.typ, d.mode, d.persist = s.modTime, "", 0, false
 	return n, nil
 }

@@ -30,7 +30,9 @@ func (v *Variables) stat(ctx context.Context, c room.Caller, p place) (room.Info
 	if p.in == refDir {
 		return v.virtual(p.key, int64(len(s.ref().JSON()))+1, s.modTime), nil
 	}
-	return s.info(v.files != nil), nil
+	info := s.info(v.files != nil)
+	info.Volatile = p.scope == selfScope
+	return info, nil
 }
 
 // virtual describes content that is made when it is read.
@@ -104,6 +106,7 @@ func (v *Variables) list(ctx context.Context, c room.Caller, p place, after stri
 			infos[i] = v.virtual(s.name.key, 0, s.modTime)
 		default:
 			infos[i] = s.info(v.files != nil)
+			infos[i].Volatile = p.scope == selfScope
 		}
 	}
 	return infos, nil

@@ -156,7 +156,16 @@ func (v *Variables) carryFile(ctx context.Context, src, dst state, to name, typ 
 		left, _ := v.memory.remove(to, dst.cell)
 		v.offDisk(left)
 	}
-	return v.labels.drop(ctx, src.name)
+	v.dropLabel(ctx, src.name)
+	return nil
+}
+
+// dropLabel forgets the type of what was moved away. Where that fails the move
+// has happened all the same: the next variable of the name drops it.
+func (v *Variables) dropLabel(ctx context.Context, n name) {
+	if err := v.labels.drop(ctx, n); err != nil {
+		v.o.Log.Warn("the type of a moved variable is still noted", "variable", n.path(), "err", err)
+	}
 }
 
 // carryCopy moves between memory and files: the new place is whole before the
@@ -183,5 +192,6 @@ func (v *Variables) carryCopy(ctx context.Context, src state, to name, typ Type)
 	if err := v.store.Remove(ctx, src.name.file(), ""); err != nil {
 		return err
 	}
-	return v.labels.drop(ctx, src.name)
+	v.dropLabel(ctx, src.name)
+	return nil
 }

@@ -171,6 +171,14 @@ func TestSelfIsTheCallersView(t *testing.T) {
 		if got := strings.Join(w.names(r, "self"), " "); got != tt.names {
 			t.Errorf("%+v sees %q", tt.who, got)
 		}
+		for _, dir := range []string{"self/k", "self", "self/.ref"} {
+			if info, err := r.Stat(bg, dir); err != nil || !info.Volatile && info.Kind != room.Virtual {
+				t.Errorf("%s may be cached: %+v, %v", dir, info, err)
+			}
+		}
+		if page, err := r.List(bg, "self", "", 1); err != nil || !page[0].Volatile {
+			t.Errorf("%+v, %v may be cached", page, err)
+		}
 		if got := w.read(r, "self/g"); got != "global" {
 			t.Errorf("%+v sees g %q", tt.who, got)
 		}
@@ -207,12 +215,20 @@ func TestWritingToSelfGoesToTheAgentsScope(t *testing.T) {
 	}
 	w.want("agent:alice", "list", "one two")
 	w.want(Global, "list", "one")
+	if _, err := w.Append(bg, "log", []byte("global\n"), SetOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := r.Write(bg, alice, "self/log", room.Create{Flags: os.O_WRONLY | os.O_APPEND})
+	wantRefusal(t, err, syscall.EACCES)
+	if f, _, err := r.Write(bg, alice, "self/log", room.Create{Flags: os.O_RDONLY}); err != nil || f.Close() != nil {
+		t.Fatal(err)
+	}
 	if err := r.Remove(bg, alice, "self/k"); err != nil {
 		t.Fatal(err)
 	}
 	wantRefusal(t, r.Remove(bg, alice, "self/k"), syscall.EACCES)
 	w.want(Global, "k", "global")
-	_, _, err := r.Write(bg, room.Caller{}, "self/new", room.Create{New: true})
+	_, _, err = r.Write(bg, room.Caller{}, "self/new", room.Create{New: true})
 	wantRefusal(t, err, syscall.EACCES)
 	if err := r.Rename(bg, alice, "self/list", "session:s1/list", 0); err != nil {
 		t.Fatal(err)

@@ -35,6 +35,19 @@ func (r Ref) JSON() []byte {
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
+// Removed is the *codec.Refusal of a ref whose variable is not there any more,
+// for Resolve and for who resolves refs through files.
+func (r Ref) Removed() error {
+	return refuse(syscall.ENOENT, name{r.Scope, r.Key}.path(), "ref", "the ref names a variable that has been removed",
+		"ask whoever passed the ref for the value's new place")
+}
+
+// Replaced is that of a ref whose variable has another value by now.
+func (r Ref) Replaced() error {
+	return refuse(syscall.ESTALE, name{r.Scope, r.Key}.path(), "id", "the ref names a value that has been replaced by another one",
+		"take a new ref, as with: cat vars/"+string(r.Scope)+"/.ref/"+r.Key)
+}
+
 // ParseRef reads a ref back from its JSON. Id, scope and key are required;
 // what else it says is not believed by anybody. *codec.Refusal with EINVAL.
 func ParseRef(text []byte) (Ref, error) {

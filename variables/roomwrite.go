@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"strings"
 	"syscall"
 
 	"ctxfs/backing"
@@ -31,27 +30,32 @@ func (r *Room) Write(ctx context.Context, c room.Caller, path string, o room.Cre
 	case o.New && o.Exclusive:
 		return nil, room.Info{}, backing.ErrExists
 	}
-	if s.typ == Stream && r.v.files != nil && base == n {
-		f, err := r.v.openStream(ctx, s, o.Flags)
-		return f, s.info(true), err
-	}
 	if s.typ == Stream && r.v.files != nil {
-		if o.Flags&syscall.O_ACCMODE != os.O_RDONLY {
-			return nil, room.Info{}, r.v.deny(c, refuse(syscall.EACCES, path, "", "it is the stream "+base.path()+", and self changes only the caller's own",
-				"append to vars/"+base.path()))
-		}
-		f, err := r.v.openStream(ctx, s, os.O_RDONLY)
-		return f, s.info(true), err
+		return r.writeStream(ctx, c, path, s, base == n, o.Flags)
 	}
 	d := r.v.newDraft(n, base, s, c, o.Flags&os.O_TRUNC != 0)
+	d.opened.Volatile = r.PerCaller(path)
 	return d, d.Info(), nil
+}
+
+// writeStream opens the stream s in place. What the caller sees through self
+// but does not own it can only read there.
+func (r *Room) writeStream(ctx context.Context, c room.Caller, path string, s state, own bool, flags int) (room.File, room.Info, error) {
+	if !own && flags&(syscall.O_ACCMODE|os.O_TRUNC) != os.O_RDONLY {
+		return nil, room.Info{}, r.v.deny(c, refuse(syscall.EACCES, path, "", "it is the stream "+s.name.path()+
+			", and self changes only the caller's own", "append to vars/"+s.name.path()))
+	}
+	f, err := r.v.openStream(ctx, s, flags)
+	info := s.info(true)
+	info.Volatile = r.PerCaller(path)
+	return f, info, err
 }
 
 // begins describes what a draft of n begins with, and whose it is: under self
 // that may be a value which the caller sees elsewhere.
 func (r *Room) begins(ctx context.Context, c room.Caller, path string, n name) (state, name, error) {
 	s, err := r.v.state(ctx, n)
-	if errors.Is(err, backing.ErrNotFound) && strings.HasPrefix(path, selfDir+"/") {
+	if errors.Is(err, backing.ErrNotFound) && r.PerCaller(path) {
 		s, err = r.v.find(ctx, c, n.key)
 	}
 	return s, s.name, err
@@ -122,7 +126,9 @@ func (r *Room) SetAttr(ctx context.Context, c room.Caller, path string, a backin
 	if p, ok := r.v.drafts.pending(n); ok && errors.Is(err, backing.ErrNotFound) {
 		return p.info(false), nil
 	}
-	return s.info(r.v.files != nil), err
+	info := s.info(r.v.files != nil)
+	info.Volatile = r.PerCaller(path)
+	return info, err
 }
 
 // setAttr changes metadata of a committed variable; its stripe is held.

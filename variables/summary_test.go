@@ -198,7 +198,9 @@ func TestAnEndpointSummarizes(t *testing.T) {
 
 func TestAnEndpointThatFailsFallsBackToTheBuiltInSummary(t *testing.T) {
 	tests := map[string]func(rw http.ResponseWriter, r *http.Request){
-		"status":    func(rw http.ResponseWriter, r *http.Request) { http.Error(rw, "overloaded", http.StatusServiceUnavailable) },
+		"status": func(rw http.ResponseWriter, r *http.Request) {
+			http.Error(rw, "overloaded", http.StatusServiceUnavailable)
+		},
 		"no json":   func(rw http.ResponseWriter, r *http.Request) { io.WriteString(rw, "<html>") },
 		"no choice": func(rw http.ResponseWriter, r *http.Request) { io.WriteString(rw, `{"choices":[]}`) },
 		"too long": func(rw http.ResponseWriter, r *http.Request) {

@@ -84,6 +84,9 @@ func (r *Room) SetXattr(ctx context.Context, c room.Caller, path, attr string, v
 			err = refuse(syscall.EINVAL, path, "persist", "persist is 1 or 0", "setfattr -n "+XattrPersist+" -v 1")
 		}
 	}
+	if err == nil {
+		r.v.watchers.changed(n.path(), false) // it may be a stream now, or none any more
+	}
 	return r.v.deny(c, err)
 }
 

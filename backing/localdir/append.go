@@ -64,7 +64,7 @@ func (s *Store) openAppend(key backing.Key) (fd int, st *stat, created bool, err
 		return -1, nil, false, err
 	}
 	defer unix.Close(dir)
-	fd, err = openat(dir, key.Name(), flags|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, 0o600)
+	fd, err = openat(dir, key.Name(), flags|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, 0o644)
 	if err == unix.EEXIST { // another program was faster
 		fd, st, err = s.tree.file(key, flags)
 		return fd, st, false, err

@@ -32,15 +32,28 @@ func (s *Store) makeDir(key backing.Key, mode fs.FileMode) (*stat, error) {
 		return nil, err
 	}
 	defer unix.Close(parent)
-	if err := unix.Mkdirat(parent, key.Name(), 0o700); err != nil {
+	// With its mode at once, as far as the umask lets it: a crash must not
+	// leave it closed to others.
+	if err := unix.Mkdirat(parent, key.Name(), uint32(mode.Perm()|0o700)); err != nil {
 		return nil, err
 	}
-	fd, err := openat(parent, key.Name(), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	st, err := s.finishDir(parent, key.Name(), mode)
+	if err != nil {
+		// Taken back, as well as it can: it was not made.
+		_ = unix.Unlinkat(parent, key.Name(), unix.AT_REMOVEDIR)
+		return nil, err
+	}
+	return st, nil
+}
+
+// finishDir gives the new directory name in parent its mode, and syncs both.
+func (s *Store) finishDir(parent int, name string, mode fs.FileMode) (*stat, error) {
+	fd, err := openat(parent, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(fd)
-	// The mode is set apart from mkdir(2), which takes the umask away.
+	// What the umask has taken.
 	if err := unix.Fchmod(fd, uint32(mode.Perm())); err != nil {
 		return nil, err
 	}

@@ -161,7 +161,10 @@ func (s *Store) rename(from, to backing.Key, flags uint) error {
 	if derr := synced(); err == nil {
 		err = derr
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("%w: sync directory: %w", backing.ErrUnknown, err)
+	}
+	return nil
 }
 
 // Unlink removes a file, symbolic link, fifo or device. It is not made

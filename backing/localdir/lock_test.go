@@ -46,6 +46,16 @@ func TestALockedStoreSaysWhoHasItAndSinceWhen(t *testing.T) {
 	}
 }
 
+func TestAClosedStoreIsFreeWhileAProgramIsBeingStarted(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir, Options{})
+	copied, err := unix.Dup(s.lockFD) // as fork(2) does
+	must(t, err)
+	defer unix.Close(copied)
+	must(t, s.Close())
+	must(t, openStore(t, dir, Options{}).Close())
+}
+
 func TestASecondOpenInTheSameProcessIsLockedOut(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir, Options{})

@@ -121,6 +121,9 @@ func (s *Store) Close() error {
 
 func (s *Store) closeDescriptors() {
 	if s.lockFD >= 0 {
+		// A program that is being started holds a copy of the descriptor
+		// until its exec, and with it the lock. Unlocking cannot fail.
+		_ = unix.Flock(s.lockFD, unix.LOCK_UN)
 		unix.Close(s.lockFD)
 	}
 	unix.Close(s.tree.fd)

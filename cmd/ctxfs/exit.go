@@ -35,6 +35,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
+	if status := exitStatus(0); errors.As(err, &status) {
+		return int(status)
+	}
 	if !errors.Is(err, errSilent) {
 		fmt.Fprintf(stderr, "ctxfs: %v\n", err)
 	}

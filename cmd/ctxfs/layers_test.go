@@ -27,8 +27,11 @@ var layers = map[string][]string{
 	"memories":          ofRooms,
 	"invocations":       ofRooms,
 	"fusefs":            ofRooms,
-	"mcpserver":         append(rooms, ofRooms...),
-	"cmd/ctxfs":         append([]string{"fusefs", "mcpserver", "backing/localdir"}, append(rooms, ofRooms...)...),
+	"index":             append([]string{"entries"}, ofRooms...),
+	"views":             append([]string{"index"}, ofRooms...),
+	"access":            append([]string{"backing/localdir"}, append(rooms, ofRooms...)...),
+	"mcpserver":         append([]string{"access", "index"}, append(rooms, ofRooms...)...),
+	"cmd/ctxfs":         append([]string{"fusefs", "index", "views", "access", "mcpserver", "backing/localdir"}, append(rooms, ofRooms...)...),
 }
 
 var rooms = []string{"entries", "variables", "results", "memories", "invocations"}

@@ -94,7 +94,7 @@ func (r *roomSet) byName() map[string]room.Room {
 
 // status is the rooms' part of .ctxfs/stats.
 func (r *roomSet) status() map[string]any {
-	s := map[string]any{"memories": r.mems.Status()}
+	s := map[string]any{"memories": r.mems.Status(), "results": r.results.Status()}
 	vars, err := r.vars.Status(context.Background())
 	if err != nil {
 		s["vars"] = map[string]string{"error": err.Error()}

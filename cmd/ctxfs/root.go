@@ -24,6 +24,8 @@ func newRoot() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(newMount(), newUmount(), newStatus(), newCheck(), newProbe())
+	root.AddCommand(newVar(), newResults(), newMemory(), newHistory(), newRecord())
+	root.AddCommand(newNew(), newSupersede(), newEntryLog(), newDiff(), newRestore(), newSearch())
 	return root
 }
 

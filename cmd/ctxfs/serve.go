@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"syscall"
 
 	"ctxfs/backing/localdir"
@@ -21,10 +22,14 @@ import (
 // hold threads, so that more than there are cores are worth having.
 const minProcs = 8
 
+// gcPercent keeps the daemon small: what it holds for long are the names that
+// the kernel knows, and requests leave little garbage.
+const gcPercent = 50
+
 // serve mounts in this process and returns when the mount has ended.
 func serve(f mountFlags, mountpoint string) error {
 	r := newReadiness(f.readyFD, os.Getenv)
-	log, err := newLog(f, r.pipe != nil)
+	log, err := newLogger(f, r.pipe != nil)
 	if err != nil {
 		return r.failed(err)
 	}
@@ -40,6 +45,9 @@ func serve(f mountFlags, mountpoint string) error {
 		return r.failed(err)
 	}
 	runtime.GOMAXPROCS(max(minProcs, runtime.GOMAXPROCS(0)))
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	m, err := open(f, store, mountpoint, log)
 	if err != nil {
 		return r.failed(err)
@@ -64,6 +72,7 @@ func serve(f mountFlags, mountpoint string) error {
 type mounted struct {
 	fs    *fusefs.FS
 	root  io.Closer
+	found io.Closer
 	rooms *roomSet
 	store io.Closer
 }
@@ -86,6 +95,10 @@ func open(f mountFlags, dir, mountpoint string, log *slog.Logger) (*mounted, err
 	if err != nil {
 		return nil, errors.Join(err, root.Close(), store.Close())
 	}
+	found, err := openSearching(dir, store.ReadOnly(), root, log)
+	if err != nil {
+		return nil, errors.Join(err, rooms.close(), root.Close(), store.Close())
+	}
 	fs, err := fusefs.Mount(fusefs.Options{
 		Mountpoint: mountpoint,
 		StoreName:  dir,
@@ -99,6 +112,8 @@ func open(f mountFlags, dir, mountpoint string, log *slog.Logger) (*mounted, err
 		Log:        log,
 		Version:    version,
 		README:     readme,
+		Views:      found.views(),
+		Control:    found.control(),
 		Status: func() map[string]any {
 			s := rooms.status()
 			s["strict"], s["agent"] = f.strict, f.agent
@@ -106,13 +121,15 @@ func open(f mountFlags, dir, mountpoint string, log *slog.Logger) (*mounted, err
 		},
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("mount %s: %w", mountpoint, err), rooms.close(), root.Close(), store.Close())
+		return nil, errors.Join(fmt.Errorf("mount %s: %w", mountpoint, err), found.Close(), rooms.close(), root.Close(), store.Close())
 	}
-	return &mounted{fs, root, rooms, store}, nil
+	return &mounted{fs, root, found, rooms, store}, nil
 }
 
 // close ends the parts after the mount has ended.
-func (m *mounted) close() error { return errors.Join(m.rooms.close(), m.root.Close(), m.store.Close()) }
+func (m *mounted) close() error {
+	return errors.Join(m.found.Close(), m.rooms.close(), m.root.Close(), m.store.Close())
+}
 
 // end unmounts and closes.
 func (m *mounted) end() error { return errors.Join(m.fs.Detach(), m.close()) }
@@ -159,9 +176,9 @@ func unmountOrDetach(fs *fusefs.FS, log *slog.Logger) {
 	}
 }
 
-// newLog logs to standard error, which is the log file in a daemon, or to
+// newLogger logs to standard error, which is the log file in a daemon, or to
 // --log where that is asked for in the foreground.
-func newLog(f mountFlags, daemon bool) (*slog.Logger, error) {
+func newLogger(f mountFlags, daemon bool) (*slog.Logger, error) {
 	level := slog.LevelInfo
 	if f.debug {
 		level = slog.LevelDebug

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -22,8 +23,8 @@ func newStatus() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [flags] [MOUNTPOINT]",
 		Short: "List the mounts and say how they do",
-		Long: fmt.Sprintf(`List the ctxfs mounts, or the one at MOUNTPOINT, with what .ctxfs/stats says. A
-mount that gives no answer within %v is said not to answer.`, probeWait),
+		Long: fmt.Sprintf(`List the ctxfs mounts, or the one at MOUNTPOINT; of a single one, show how it
+does. A mount that gives no answer within %v is said not to answer.`, probeWait),
 		Args: args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			list, err := statuses(a)
@@ -82,5 +83,8 @@ func printStatuses(cmd *cobra.Command, list []mountStatus) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Mountpoint, m.Store, pid, m.State)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil || len(list) != 1 || list[0].Stats == nil {
+		return err
+	}
+	return printDetail(cmd.OutOrStdout(), list[0].Stats, time.Now())
 }

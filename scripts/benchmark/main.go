@@ -45,6 +45,7 @@ var measures = []struct {
 	run  func(context.Context, *work, settings) ([]row, error)
 }{
 	{"saves", measureSaves},
+	{"vars", measureVariables},
 	{"warm", measureWarm},
 	{"first", measureFirst},
 	{"many", measureMany},

@@ -1,0 +1,274 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"ctxfs/access"
+	"ctxfs/variables"
+)
+
+func newVarGet(f *reachFlags) *cobra.Command {
+	o := flagsOfOne{reachFlags: f}
+	cmd := &cobra.Command{
+		Use:   "get [flags] KEY",
+		Short: "Write a variable's value to standard output",
+		Long: `Write the value of a variable to standard output, as it is. Without a scope the
+key is looked up in the caller's session, then among its agent's variables, then
+among the global ones.
+
+    ctxfs var get agent:planner/plan.json | jq .steps`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			return f.reach(cmd, func(ctx context.Context, r *reached) error {
+				v, err := r.existing(ctx, a[0], o.scope)
+				if err != nil {
+					return err
+				}
+				if o.json {
+					return printValue(ctx, cmd, r, v)
+				}
+				return copyOut(ctx, cmd, r, v.path())
+			})
+		},
+	}
+	o.add(cmd, "look only in this `SCOPE`", "print JSON: the ref's fields, and content (contentBase64 where it is not UTF-8)")
+	return cmd
+}
+
+// copyOut writes a file's content to standard output.
+func copyOut(ctx context.Context, cmd *cobra.Command, r *reached, path string) error {
+	c, err := r.Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	return streamOut(cmd, c)
+}
+
+func streamOut(cmd *cobra.Command, c access.File) error {
+	_, err := io.Copy(cmd.OutOrStdout(), c)
+	return errors.Join(err, c.Close())
+}
+
+// valueJSON is what `get --json` and `resolve --json` print.
+type valueJSON struct {
+	variables.Ref
+	Content *string `json:"content,omitempty"`
+	Base64  []byte  `json:"contentBase64,omitempty"`
+}
+
+func printValue(ctx context.Context, cmd *cobra.Command, r *reached, v variable) error {
+	ref, err := r.ref(ctx, v)
+	if err != nil {
+		return err
+	}
+	c, err := r.resolve(ctx, ref)
+	if err != nil {
+		return err
+	}
+	return printResolved(cmd, ref, c)
+}
+
+func printResolved(cmd *cobra.Command, ref variables.Ref, c access.File) error {
+	content, err := io.ReadAll(c)
+	if err = errors.Join(err, c.Close()); err != nil {
+		return err
+	}
+	out := valueJSON{Ref: ref, Base64: content}
+	if text := string(content); utf8.ValidString(text) {
+		out.Content, out.Base64 = &text, nil
+	}
+	return printJSON(cmd.OutOrStdout(), out)
+}
+
+func newVarRef(f *reachFlags) *cobra.Command {
+	o := flagsOfOne{reachFlags: f}
+	cmd := &cobra.Command{
+		Use:   "ref [flags] KEY",
+		Short: "Print a variable's ref, the handle to pass on",
+		Long: `Print the ref of a variable: one line of JSON that names its present value and
+says type and size. It takes the same time for any value; no content is read.
+
+    ctxfs var ref dataset
+    {"id":"…","key":"dataset","scope":"global","type":"text","sizeBytes":588895,"created":"…"}`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			return f.reach(cmd, func(ctx context.Context, r *reached) error {
+				v, err := r.existing(ctx, a[0], o.scope)
+				if err != nil {
+					return err
+				}
+				ref, err := r.ref(ctx, v)
+				if err != nil {
+					return err
+				}
+				return printJSON(cmd.OutOrStdout(), ref)
+			})
+		},
+	}
+	o.add(cmd, "look only in this `SCOPE`", "print JSON, as it does anyway")
+	return cmd
+}
+
+func newVarResolve(f *reachFlags) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "resolve [flags] REF|-",
+		Short: "Write the value that a ref names to standard output",
+		Long: `Write the value that a ref names to standard output; - reads the ref from
+standard input. A ref names one value: where the variable has got another one
+since, or is gone, that is an error, and nothing is written.
+
+    ctxfs var ref dataset | ctxfs var resolve -`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			ref, err := readRef(cmd, a[0])
+			if err != nil {
+				return err
+			}
+			return f.reach(cmd, func(ctx context.Context, r *reached) error {
+				c, err := r.resolve(ctx, ref)
+				switch {
+				case err != nil:
+					return err
+				case asJSON:
+					return printResolved(cmd, ref, c)
+				}
+				return streamOut(cmd, c)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: the ref's fields, and content (contentBase64 where it is not UTF-8)")
+	return cmd
+}
+
+// maxRef is the length of the longest text that is taken for a ref, in bytes.
+const maxRef = 64 << 10
+
+func readRef(cmd *cobra.Command, arg string) (variables.Ref, error) {
+	text := []byte(arg)
+	if arg == "-" {
+		var err error
+		if text, err = io.ReadAll(io.LimitReader(cmd.InOrStdin(), maxRef)); err != nil {
+			return variables.Ref{}, fmt.Errorf("read the ref: %w", err)
+		}
+	}
+	ref, err := variables.ParseRef(text)
+	if err != nil {
+		return ref, usageError{err}
+	}
+	return ref, nil
+}
+
+// resolve opens the value that ref names. What was opened is that value if
+// the variable had it before and after.
+func (r *reached) resolve(ctx context.Context, ref variables.Ref) (access.File, error) {
+	v := variable{ref.Scope, ref.Key}
+	if err := r.current(ctx, ref, v); err != nil {
+		return nil, err
+	}
+	c, err := r.Open(ctx, v.path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ref.Removed()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := r.current(ctx, ref, v); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+func (r *reached) current(ctx context.Context, ref variables.Ref, v variable) error {
+	text, err := access.ReadAll(ctx, r, v.refPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return ref.Removed()
+	}
+	if err != nil {
+		return err
+	}
+	var now variables.Ref
+	if err := json.Unmarshal(text, &now); err != nil {
+		return fmt.Errorf("read %s: %w", v.refPath(), err)
+	}
+	if now.ID != ref.ID {
+		return ref.Replaced()
+	}
+	return nil
+}
+
+func newVarSummary(f *reachFlags) *cobra.Command {
+	o := flagsOfOne{reachFlags: f}
+	var tokens int
+	cmd := &cobra.Command{
+		Use:   "summary [flags] KEY",
+		Short: "Say what a variable holds, in few tokens",
+		Long: `Print a summary of a variable's value in at most so many tokens, made from its
+content by type, or by the summarizer that the mount was given. The next one of
+the same value reads nothing.
+
+    ctxfs var summary dataset --tokens 100`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			if tokens < 1 || tokens > variables.MaxSummaryTokens {
+				return usageError{fmt.Errorf("--tokens is 1 to %d", variables.MaxSummaryTokens)}
+			}
+			return f.reach(cmd, func(ctx context.Context, r *reached) error {
+				v, err := r.existing(ctx, a[0], o.scope)
+				if err != nil {
+					return err
+				}
+				text, err := r.summary(ctx, v, tokens)
+				if err != nil || !o.json {
+					return errors.Join(err, printLine(cmd, text))
+				}
+				return printJSON(cmd.OutOrStdout(), summaryJSON{v.key, v.scope, tokens, text})
+			})
+		},
+	}
+	o.add(cmd, "look only in this `SCOPE`", "print JSON: key, scope, maxTokens and summary")
+	cmd.Flags().IntVar(&tokens, "tokens", variables.DefaultSummaryTokens, "how long it may be, in `TOKENS` (cl100k_base)")
+	return cmd
+}
+
+type summaryJSON struct {
+	Key       string          `json:"key"`
+	Scope     variables.Scope `json:"scope"`
+	MaxTokens int             `json:"maxTokens"`
+	Summary   string          `json:"summary"`
+}
+
+// summary reads .summary/KEY@TOKENS, with zeros before the number while there
+// is a variable of that very name.
+func (r *reached) summary(ctx context.Context, v variable, tokens int) (string, error) {
+	name := fmt.Sprintf("%s@%d", v.key, tokens)
+	for zeros := "0"; ; zeros += "0" {
+		_, err := r.Stat(ctx, v.in(name))
+		if errors.Is(err, fs.ErrNotExist) || len(name) >= variables.MaxKey {
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+		name = fmt.Sprintf("%s@%s%d", v.key, zeros, tokens)
+	}
+	text, err := access.ReadAll(ctx, r, v.in(".summary/"+name))
+	return string(text), err
+}
+
+func printLine(cmd *cobra.Command, text string) error {
+	if text == "" {
+		return nil
+	}
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), strings.TrimSuffix(text, "\n"))
+	return err
+}

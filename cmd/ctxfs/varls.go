@@ -1,0 +1,229 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ctxfs/variables"
+)
+
+func newVarLs(f *reachFlags) *cobra.Command {
+	var l varLs
+	cmd := &cobra.Command{
+		Use:   "ls [flags]",
+		Short: "List the variables, without reading them",
+		Long: `List the variables of all scopes, or of one, with type and size. No content is
+read.
+
+    ctxfs var ls --scope agent --type json --prefix plan`,
+		Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if l.typ != "" {
+				if _, err := variables.ParseType(l.typ); err != nil {
+					return usageError{err}
+				}
+			}
+			return f.reach(cmd, func(ctx context.Context, r *reached) error { return l.run(ctx, cmd, r) })
+		},
+	}
+	cmd.Flags().StringVar(&l.scope, "scope", "", "only this `SCOPE`")
+	cmd.Flags().StringVar(&l.typ, "type", "", "only text, json, memory, result or stream")
+	cmd.Flags().StringVar(&l.prefix, "prefix", "", "only keys that begin with this `TEXT`")
+	cmd.Flags().BoolVar(&l.json, "json", false, "print JSON: one variable a line")
+	completeScopes(cmd, "scope")
+	completeTypes(cmd)
+	return cmd
+}
+
+type varLs struct {
+	scope, typ, prefix string
+	json               bool
+}
+
+func (l *varLs) run(ctx context.Context, cmd *cobra.Command, r *reached) error {
+	scopes, err := r.scopes(ctx, l.scope)
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if l.json {
+		return l.each(ctx, r, scopes, func(m variables.Meta) error { return printJSON(out, m) })
+	}
+	var t *table
+	err = l.each(ctx, r, scopes, func(m variables.Meta) error {
+		if t == nil {
+			t = newTable(out, "VARIABLE", "TYPE", "SIZE", "CREATED")
+		}
+		note := ""
+		if m.Persist && strings.HasPrefix(string(m.Scope), "session:") {
+			note = "persisted"
+		}
+		t.row(string(m.Scope)+"/"+m.Key, string(m.Type), size(m.SizeBytes), stamp(m.Created), note)
+		return t.err
+	})
+	if t != nil {
+		err = errors.Join(err, t.flush())
+	}
+	return err
+}
+
+// scopes are the one that is asked for, or those that hold something.
+func (r *reached) scopes(ctx context.Context, one string) ([]variables.Scope, error) {
+	if one != "" {
+		s, err := r.parseScope(one)
+		return []variables.Scope{s}, err
+	}
+	infos, err := r.List(ctx, strings.TrimSuffix(varsDir, "/"))
+	if err != nil {
+		return nil, err
+	}
+	var all []variables.Scope
+	for _, i := range infos {
+		if s, err := variables.ParseScope(i.Name); err == nil {
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
+
+// each calls do with every variable that is asked for, scope by scope.
+func (l *varLs) each(ctx context.Context, r *reached, scopes []variables.Scope, do func(variables.Meta) error) error {
+	for _, s := range scopes {
+		path := varsDir + string(s) + "/.list"
+		err := eachLine(ctx, r, path, func(line []byte) error {
+			var m variables.Meta
+			if err := json.Unmarshal(line, &m); err != nil {
+				return fmt.Errorf("read %s: %w", path, err)
+			}
+			if l.typ != "" && string(m.Type) != l.typ || !strings.HasPrefix(m.Key, l.prefix) {
+				return nil
+			}
+			return do(m)
+		})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // its last one went meanwhile
+			return err
+		}
+	}
+	return nil
+}
+
+// eachLine calls do with the lines of a file, without their ends.
+func eachLine(ctx context.Context, r *reached, path string, do func(line []byte) error) error {
+	c, err := r.Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for lines := bufio.NewReader(c); ; {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 0 {
+			if err := do(line); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", path, err)
+		}
+	}
+}
+
+func newVarRm(f *reachFlags) *cobra.Command {
+	o := flagsOfOne{reachFlags: f}
+	cmd := &cobra.Command{
+		Use:   "rm [flags] KEY...",
+		Short: "Remove variables",
+		Long: `Remove variables, durably. Refs of them name nothing any more.
+
+    ctxfs var rm session:s1/draft numbers`,
+		Args: args(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			return f.reach(cmd, func(ctx context.Context, r *reached) error {
+				var errs []error
+				for _, arg := range a {
+					errs = append(errs, o.remove(ctx, cmd, r, arg))
+				}
+				return errors.Join(errs...)
+			})
+		},
+	}
+	o.add(cmd, "the `SCOPE` (default global)", "print JSON: scope and key of each that was removed")
+	return cmd
+}
+
+func (o *flagsOfOne) remove(ctx context.Context, cmd *cobra.Command, r *reached, arg string) error {
+	v, err := r.parseVariable(arg, o.scope)
+	if err != nil {
+		return err
+	}
+	if v.scope == "" {
+		v.scope = variables.Global
+	}
+	err = r.Remove(ctx, v.path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no variable %q in %s", v.key, v.scope)
+	}
+	if err != nil || !o.json {
+		return err
+	}
+	return printJSON(cmd.OutOrStdout(), map[string]string{"scope": string(v.scope), "key": v.key})
+}
+
+func newVarPromote(f *reachFlags) *cobra.Command {
+	var from, to string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "promote [flags] KEY",
+		Short: "Move a variable to another scope",
+		Long: `Move a variable to another scope, over what is there: from an agent's own to the
+global ones, so that everybody sees it. Refs of the old place name a removed
+variable.
+
+    ctxfs var promote plan.json --from agent:planner`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			return f.reach(cmd, func(ctx context.Context, r *reached) error {
+				next, err := r.promote(ctx, a[0], from, to)
+				if err != nil || !asJSON {
+					return err
+				}
+				ref, err := r.ref(ctx, next)
+				return errors.Join(err, printJSON(cmd.OutOrStdout(), ref))
+			})
+		},
+	}
+	cmd.Flags().StringVar(&from, "from", "", "the `SCOPE` that it is in (default: where the caller sees it)")
+	cmd.Flags().StringVar(&to, "to", string(variables.Global), "the `SCOPE` that it goes to")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the new ref")
+	completeScopes(cmd, "from")
+	completeScopes(cmd, "to")
+	return cmd
+}
+
+// promote moves a variable and returns where it is now.
+func (r *reached) promote(ctx context.Context, arg, from, to string) (variable, error) {
+	old, err := r.existing(ctx, arg, from)
+	if err != nil {
+		return old, err
+	}
+	next := old
+	if next.scope, err = r.parseScope(to); err != nil {
+		return next, err
+	}
+	if next.session() {
+		if err := r.needsMount("a session variable", ""); err != nil {
+			return next, err
+		}
+	}
+	return next, r.Rename(ctx, old.path(), next.path())
+}

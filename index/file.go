@@ -1,0 +1,167 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"strings"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// layout is the number of what follows; a file with another one is made anew.
+const layout = 1
+
+// schema: facet says under which values of a kind an entry is found, in views
+// and by filters; word_part finds distinct words by parts of them. words holds
+// no text.
+const schema = `
+CREATE TABLE entry (
+	id INTEGER PRIMARY KEY, dir TEXT NOT NULL, name TEXT NOT NULL,
+	link TEXT NOT NULL UNIQUE, time INTEGER NOT NULL, revision TEXT NOT NULL,
+	UNIQUE (dir, name));
+CREATE INDEX entry_time ON entry (time DESC, link);
+CREATE TABLE facet (
+	kind INTEGER NOT NULL, value TEXT NOT NULL, link TEXT NOT NULL, id INTEGER NOT NULL,
+	PRIMARY KEY (kind, value, link)) WITHOUT ROWID;
+CREATE INDEX facet_of ON facet (id);
+CREATE VIRTUAL TABLE words USING fts5 (head, body, front,
+	content = '', contentless_delete = 1, tokenize = 'ascii');
+CREATE TABLE word (word TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE VIRTUAL TABLE word_part USING fts5 (word, columnsize = 0, tokenize = 'trigram case_sensitive 1');
+`
+
+// errDamaged: the file is no index of this layout, or is broken.
+var errDamaged = errors.New("the index is missing, damaged or of another version")
+
+func dsn(path string, readOnly bool) string {
+	q := url.Values{}
+	q.Add("_pragma", "busy_timeout(5000)")
+	if readOnly {
+		q.Add("mode", "ro")
+		q.Add("_pragma", "query_only(1)")
+	} else {
+		// After a power cut an index may lag, which the next start sees.
+		q.Add("_pragma", "journal_mode(WAL)")
+		q.Add("_pragma", "synchronous(NORMAL)")
+		q.Add("_pragma", "cache_size(-16384)") // KiB
+	}
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
+}
+
+// openFile opens an existing index for reading, or errDamaged.
+func openFile(ctx context.Context, path string) (*sql.DB, error) {
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(errDamaged, err)
+	}
+	db, err := sql.Open("sqlite", dsn(path, true))
+	if err != nil {
+		return nil, err
+	}
+	if err := checkLayout(ctx, db); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+func checkLayout(ctx context.Context, db *sql.DB) error {
+	var v int
+	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&v); err != nil {
+		return damaged(err)
+	}
+	if v != layout {
+		return errDamaged
+	}
+	return nil
+}
+
+// openWriter opens the index for writing and makes it where it is missing or
+// of no use; fresh says that it did.
+func openWriter(ctx context.Context, path string) (db *sql.DB, fresh bool, err error) {
+	db, fresh, err = tryWriter(ctx, path)
+	if errors.Is(err, errDamaged) {
+		if err := removeFile(path); err != nil {
+			return nil, false, err
+		}
+		db, fresh, err = tryWriter(ctx, path)
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("open the index %s: %w", path, err)
+	}
+	return db, fresh, nil
+}
+
+func tryWriter(ctx context.Context, path string) (db *sql.DB, fresh bool, err error) {
+	info, err := os.Lstat(path)
+	fresh = errors.Is(err, fs.ErrNotExist)
+	if !fresh && (err != nil || !info.Mode().IsRegular()) {
+		return nil, false, errors.Join(errDamaged, err)
+	}
+	if fresh {
+		// What SQLite left beside a file that is gone belongs to none.
+		if err := removeFile(path); err != nil {
+			return nil, false, err
+		}
+	}
+	if db, err = sql.Open("sqlite", dsn(path, false)); err != nil {
+		return nil, false, err
+	}
+	db.SetMaxOpenConns(1)
+	if fresh {
+		err = inTransaction(ctx, db, func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d", layout))
+			return err
+		})
+	} else if err = checkLayout(ctx, db); err == nil {
+		// The pages that every write uses.
+		var n int
+		err = damaged(db.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM entry, facet, word LIMIT 1)").Scan(&n))
+	}
+	if err != nil {
+		return nil, false, errors.Join(err, db.Close())
+	}
+	return db, fresh, nil
+}
+
+// removeFile removes the index with the files that SQLite puts beside it.
+func removeFile(path string) error {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove a damaged index: %w", err)
+		}
+	}
+	return nil
+}
+
+// damaged turns SQLite's complaints about the file into errDamaged.
+func damaged(err error) error {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN:
+		return errors.Join(errDamaged, err)
+	case sqlite3.SQLITE_ERROR:
+		if strings.Contains(err.Error(), "no such table") || strings.Contains(err.Error(), "vtable constructor failed") {
+			return errors.Join(errDamaged, err)
+		}
+	}
+	return err
+}
+
+func inTransaction(ctx context.Context, db *sql.DB, do func(*sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := do(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}

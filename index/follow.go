@@ -1,0 +1,306 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"ctxfs/backing"
+	"ctxfs/codec"
+	"ctxfs/entries"
+	"ctxfs/room"
+)
+
+// Content is where a search reads the entries that it found.
+type Content interface {
+	Read(ctx context.Context, path string, rev backing.Revision) (backing.Content, error)
+}
+
+// Source is the room that is indexed; *entries.Entries is one.
+type Source interface {
+	Content
+	Stat(ctx context.Context, path string) (room.Info, error)
+	List(ctx context.Context, dir, after string, limit int) ([]room.Info, error)
+	Follow(ctx context.Context, changed func([]entries.Change)) error
+	Told(ctx context.Context) error
+}
+
+// Options of [Open]. The zero value works.
+type Options struct {
+	Log *slog.Logger // nil is slog.Default()
+}
+
+// slice is how many entries are indexed in one transaction, so that what is
+// committed meanwhile does not wait for long.
+const slice = 512
+
+// retryAfter is how long the index waits when its file could not be written.
+const retryAfter = 2 * time.Second
+
+// Index is an index that follows its source. The caller closes it before the
+// source.
+type Index struct {
+	*Reader
+	path string
+	src  Source
+	log  *slog.Logger
+
+	ctx  context.Context // of the index's own work
+	stop context.CancelFunc
+	work sync.WaitGroup
+	wake chan struct{} // holds a token while there may be a backlog
+
+	mu      sync.Mutex  // serialises writes; guards what follows
+	w       *writer     // nil while the file cannot be opened
+	opened  os.FileInfo // of the file that w writes
+	backlog []string    // paths to look at, the next one first
+	todo    map[string]bool
+	begun   bool          // the comparison with all entries is done
+	idle    chan struct{} // closed when nothing is left to do; nil where that is so
+	since   time.Time     // when idle was made
+	err     error         // why the last write failed
+}
+
+// Open returns the index in the file at path, which follows src in the
+// background. A file that is missing, damaged or of another layout is made
+// anew; one that cannot be written is tried again and again, see Status.
+func Open(path string, src Source, o Options) *Index {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	x := &Index{Reader: &Reader{path: path, content: src}, path: path, src: src, log: o.Log,
+		wake: make(chan struct{}, 1), todo: map[string]bool{}}
+	x.ctx, x.stop = context.WithCancel(context.Background())
+	x.busy()
+	x.work.Go(func() {
+		if err := src.Follow(x.ctx, x.changed); err != nil {
+			x.failed(err)
+		}
+	})
+	x.work.Go(x.drain)
+	return x
+}
+
+// Close ends following and closes the file.
+func (x *Index) Close() error {
+	x.mu.Lock()
+	x.stop()
+	x.mu.Unlock()
+	x.work.Wait()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return errors.Join(x.Reader.Close(), x.shut())
+}
+
+// open opens the file for writing. x.mu is held.
+func (x *Index) open(ctx context.Context) error {
+	db, fresh, err := openWriter(ctx, x.path)
+	if err != nil {
+		return err
+	}
+	if fresh {
+		err = x.Reader.reset()
+	}
+	if err == nil {
+		x.opened, err = os.Stat(x.path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("open the index: %w", err), db.Close())
+	}
+	x.w = &writer{db: db, src: x.src, seed: maphash.MakeSeed(), seen: map[uint64]struct{}{}}
+	return nil
+}
+
+func (x *Index) shut() error {
+	if x.w == nil {
+		return nil
+	}
+	err := x.w.db.Close()
+	x.w = nil
+	return err
+}
+
+// changed indexes what the source reports: entries at once, directories by
+// way of the backlog.
+func (x *Index) changed(batch []entries.Change) {
+	ctx := x.ctx
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for len(batch) > 0 && ctx.Err() == nil {
+		n := min(len(batch), slice)
+		err := x.write(ctx, func(tx *sql.Tx) error {
+			for _, c := range batch[:n] {
+				if err := x.look(ctx, tx, c); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			x.again(err)
+			return
+		}
+		batch = batch[n:]
+	}
+}
+
+// look deals with one change. x.mu is held.
+func (x *Index) look(ctx context.Context, tx *sql.Tx, c entries.Change) error {
+	if c.Path == "" {
+		if !c.Deep {
+			return nil // its members report themselves
+		}
+		return x.compare(ctx, tx, "")
+	}
+	info, err := x.src.Stat(ctx, c.Path)
+	if err == nil && info.Kind == room.Dir {
+		return x.compare(ctx, tx, c.Path)
+	}
+	if !codec.IsEntry(backing.Key(c.Path).Name()) && !gone(err) {
+		return nil
+	}
+	return x.one(ctx, tx, c.Path)
+}
+
+// one indexes the entry at p. What cannot be read now is not worth stopping
+// for: the next start, or its next change, tries again.
+func (x *Index) one(ctx context.Context, tx *sql.Tx, p string) error {
+	err := x.w.update(ctx, tx, p)
+	if err != nil && ctx.Err() == nil && !isDatabase(err) {
+		x.log.Warn("an entry is not in the index", "path", p, "err", err)
+		return nil
+	}
+	return err
+}
+
+// drain works off the backlog, a slice at a time.
+func (x *Index) drain() {
+	for {
+		select {
+		case <-x.ctx.Done():
+			return
+		case <-x.wake:
+		}
+		for x.drainSlice(x.ctx) {
+		}
+	}
+}
+
+func (x *Index) drainSlice(ctx context.Context) (more bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	n := min(len(x.backlog), slice)
+	if ctx.Err() != nil {
+		return false
+	}
+	if n == 0 {
+		x.rest()
+		return false
+	}
+	err := x.write(ctx, func(tx *sql.Tx) error {
+		for _, p := range x.backlog[:n] {
+			if err := x.one(ctx, tx, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		x.again(err)
+		return false
+	}
+	for _, p := range x.backlog[:n] {
+		delete(x.todo, p)
+	}
+	x.backlog = x.backlog[n:]
+	x.rest()
+	return len(x.backlog) > 0
+}
+
+// busy notes that there is something to do besides the reported changes.
+// x.mu is held.
+func (x *Index) busy() {
+	if x.idle == nil {
+		x.idle, x.since = make(chan struct{}), time.Now()
+	}
+}
+
+// rest ends what busy began, if nothing is left. x.mu is held.
+func (x *Index) rest() {
+	if x.idle != nil && x.begun && len(x.backlog) == 0 {
+		close(x.idle)
+		x.idle = nil
+	}
+}
+
+// write runs do in a transaction. x.mu is held.
+func (x *Index) write(ctx context.Context, do func(*sql.Tx) error) error {
+	if err := x.present(ctx); err != nil {
+		return err
+	}
+	err := inTransaction(ctx, x.w.db, do)
+	if err == nil {
+		x.err = nil
+	}
+	return damaged(err)
+}
+
+// present sees that the file is still the one that is open. x.mu is held.
+func (x *Index) present(ctx context.Context) error {
+	if x.w != nil {
+		now, err := os.Stat(x.path)
+		if err == nil && os.SameFile(now, x.opened) {
+			return nil
+		}
+		return errors.Join(errDamaged, err)
+	}
+	return x.open(ctx)
+}
+
+// again: after a failed write everything is compared once more, at once with
+// a new file where the old one is damaged. x.mu is held.
+func (x *Index) again(err error) {
+	ctx := x.ctx
+	if ctx.Err() != nil {
+		return
+	}
+	x.log.Error("the index could not be written", "path", x.path, "err", err)
+	x.err = err
+	if errors.Is(err, errDamaged) {
+		x.log.Warn("the index is made anew", "path", x.path)
+		x.err = errors.Join(x.shut(), x.Reader.reset(), removeFile(x.path))
+		if x.err == nil {
+			x.err = x.open(ctx)
+		}
+	}
+	x.backlog, x.todo, x.begun = nil, map[string]bool{}, false
+	x.busy()
+	after := retryAfter
+	if x.err == nil {
+		after = 0
+	}
+	x.work.Go(func() {
+		select {
+		case <-ctx.Done():
+		case <-time.After(after):
+			x.changed([]entries.Change{{Path: "", Deep: true}})
+		}
+	})
+}
+
+// failed notes that following has ended.
+func (x *Index) failed(err error) {
+	if x.ctx.Err() != nil {
+		return
+	}
+	x.log.Error("the index follows no more", "err", err)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.err = err
+}

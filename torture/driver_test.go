@@ -1,0 +1,204 @@
+package torture
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ctxfs/backing"
+	"ctxfs/torture/trace"
+)
+
+// A process of the tests with doEnv is one that is tortured: it does the
+// operation of that name in the store in storeEnv, and says how it went.
+const (
+	doEnv    = "CTXFS_TORTURE_DO"
+	storeEnv = "CTXFS_TORTURE_STORE"
+	againEnv = "CTXFS_TORTURE_AGAIN" // after a failure, look, and do it again
+	logEnv   = "CTXFS_TORTURE_LOG"   // log to standard error
+)
+
+// What a tortured process says, each with a line of JSON or an errno behind.
+const (
+	saidDone   = "done"   // acknowledged
+	saidFailed = "failed" // with errno, perhaps "unknown", and text
+	saidState  = "state"  // a snapshot, after a failure
+	saidAgain  = "again"  // after the second try: "" or an error
+)
+
+var (
+	full   = flag.Bool("torture.full", false, "all points of every operation, and 10,000 states of the disk")
+	states = flag.Int("torture.states", 0, "how many states of the disk to try; 0 is 300, or 10,000 with -torture.full")
+	seed   = flag.Uint64("torture.seed", 1, "of the random subsets")
+)
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(doEnv); name != "" {
+		if err := tortured(name, os.Getenv(storeEnv)); err != nil {
+			fmt.Fprintln(os.Stderr, name+":", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	flag.Parse()
+	if err := leaveNamespace(); err != nil {
+		fmt.Fprintln(os.Stderr, "the tests cannot have mounts of their own:", err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	table.print()
+	os.Exit(code)
+}
+
+// leaveNamespace begins the tests anew with mounts of their own, which go with
+// the process however it ends. Who is not root keeps those of all.
+func leaveNamespace() error {
+	const left = "CTXFS_TORTURE_NAMESPACE"
+	if os.Geteuid() != 0 || os.Getenv(left) != "" {
+		return nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	runtime.LockOSThread() // what this thread leaves, exec makes true for the process
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("unshare: %w", err)
+	}
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make the mounts private: %w", err)
+	}
+	return unix.Exec(self, os.Args, append(os.Environ(), left+"=1"))
+}
+
+// tortured is the process that is killed, or lied to.
+func tortured(name, dir string) error {
+	for special, run := range specials {
+		if name == special {
+			return run(dir)
+		}
+	}
+	o, err := operationOf(name)
+	if err != nil {
+		return err
+	}
+	if o.opens {
+		if err := trace.Filter(); err != nil {
+			return err
+		}
+	}
+	w, err := openWorld(dir, o.name)
+	if err != nil {
+		fmt.Println(saidFailed, told(err))
+		return nil
+	}
+	if !o.opens {
+		if err := trace.Filter(); err != nil {
+			return err
+		}
+	}
+	err = o.do(w)
+	if err == nil {
+		fmt.Println(saidDone)
+	} else {
+		fmt.Println(saidFailed, told(err))
+		if os.Getenv(againEnv) != "" {
+			if err := again(w, o); err != nil {
+				return err
+			}
+		}
+	}
+	return w.close()
+}
+
+// again says what is there after a failure, and does the operation again.
+func again(w *world, o operation) error {
+	s, err := w.snapshot()
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s %s\n", saidState, text)
+	if err := o.do(w); err != nil {
+		fmt.Println(saidAgain, told(err))
+		return nil
+	}
+	fmt.Println(saidAgain)
+	return nil
+}
+
+func told(err error) string {
+	var errno syscall.Errno
+	name := "none"
+	if errors.As(err, &errno) {
+		name = unix.ErrnoName(errno)
+	}
+	if errors.Is(err, backing.ErrUnknown) {
+		name += " unknown"
+	}
+	return name + " " + strings.ReplaceAll(err.Error(), "\n", "; ")
+}
+
+// specials are processes that do something else than an operation.
+var specials = map[string]func(dir string) error{}
+
+// said returns what stands behind word in the output of a tortured process.
+func said(output, word string) (rest string, ok bool) {
+	for line := range strings.Lines(output) {
+		line = strings.TrimRight(line, "\n")
+		if line == word {
+			return "", true
+		}
+		if rest, ok = strings.CutPrefix(line, word+" "); ok {
+			return rest, true
+		}
+	}
+	return "", false
+}
+
+// run starts this binary as a tortured process.
+func run(t *testing.T, name, dir string, plan func(trace.Call) trace.Action, env ...string) trace.Result {
+	t.Helper()
+	r, err := trace.Run(program(t, name, dir, env...), plan)
+	if err != nil {
+		t.Fatalf("%v\n%s%s", err, r.Stdout, r.Stderr)
+	}
+	return r
+}
+
+// limit is how long one tortured process may take, on a machine that is busy
+// with something else.
+const limit = 60 * time.Second
+
+func program(t *testing.T, name, dir string, env ...string) trace.Program {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := append(os.Environ(), doEnv+"="+name, storeEnv+"="+dir)
+	return trace.Program{Args: []string{self}, Env: append(all, env...), Dir: dir, Limit: limit}
+}
+
+// needRoot ends a test that cannot run: loudly, unless it is a short run.
+func needRoot(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("left out by -short")
+	}
+	if os.Geteuid() != 0 {
+		t.Fatal("this test needs root, for ptrace, mounts and loop devices; go test -short leaves it out")
+	}
+}
