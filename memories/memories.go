@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"ctxfs/backing"
-	"ctxfs/backing/localdir"
 	"ctxfs/room"
 )
 
@@ -33,10 +32,10 @@ const (
 
 // Options say how memories are kept. The zero value is ready to use.
 type Options struct {
-	// Dir holds the memories instead of the store, each in Dir/<memory>:
-	// $CONTEXT_DATA_DIR. It becomes a store of its own, with its own lock
-	// and outbox.
-	Dir string
+	// Own opens a store of their own, that of $CONTEXT_DATA_DIR, which holds
+	// them at its top, each in <memory>, with its own lock and outbox. It is
+	// closed with them. nil: they lie in the given store.
+	Own func() (backing.Store, error)
 	// Queue is how jobs are queued and retried.
 	Queue ExecutorOptions
 	// MaxChars is the most characters of a context document; 0 is no limit
@@ -71,21 +70,22 @@ type Memories struct {
 	queue  *ShardExecutor
 	outbox *outbox // nil without a backend
 
-	mu       sync.Mutex // guards what follows; taken before a memory's
-	known    map[string]*memory
-	watchers map[*hints]bool
+	mu    sync.Mutex // guards what follows; taken before a memory's
+	known map[string]*memory
+
+	watchers room.Announcer
 }
 
 var _ room.Room = (*Memories)(nil)
 
-// Open opens the memories of store, or of o.Dir, after it has finished what a
+// Open opens the memories of store, or of o.Own, after it has finished what a
 // crash left half done, and goes on delivering what lies in the outbox. The
 // caller closes it, and then the store.
 func Open(store backing.Store, o Options) (*Memories, error) {
 	s := &Memories{store: store, top: roomDir, o: o.orDefault(),
-		known: map[string]*memory{}, watchers: map[*hints]bool{}, boot: rand.Text()[:8]}
-	if o.Dir != "" {
-		own, err := localdir.Open(o.Dir, localdir.Options{Log: s.o.Log, ReadOnly: store != nil && store.ReadOnly()})
+		known: map[string]*memory{}, boot: rand.Text()[:8]}
+	if o.Own != nil {
+		own, err := o.Own()
 		if err != nil {
 			return nil, fmt.Errorf("open the directory of memories: %w", err)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ctxfs/backing"
+	"ctxfs/backing/localdir"
 )
 
 func TestPutIsReadableAtOnceAndOnDiskAfterAwait(t *testing.T) {
@@ -206,12 +207,13 @@ func TestContextBeyondTheLimitsIsRefused(t *testing.T) {
 
 func TestContextDirectoryHoldsTheMemoriesInsteadOfTheStore(t *testing.T) {
 	o := quick()
-	o.Dir = filepath.Join(t.TempDir(), "contexts")
+	dir := filepath.Join(t.TempDir(), "contexts")
+	o.Own = func() (backing.Store, error) { return localdir.Open(dir, localdir.Options{}) }
 	b := newBench(t, o)
 	b.put("m1", "text")
 	b.add("m1", `{"text":"x"}`)
 	b.await("m1")
-	text, err := os.ReadFile(filepath.Join(o.Dir, "m1", "context.md"))
+	text, err := os.ReadFile(filepath.Join(dir, "m1", "context.md"))
 	if err != nil || string(text) != "text" {
 		t.Fatalf("%q, %v", text, err)
 	}

@@ -186,7 +186,7 @@ func (d *draft) Close() error {
 	defer d.mu.Unlock()
 	last := d.r.index.open(d.name, -1) == 0
 	if last && !d.done && d.kept > 0 && d.r.index.dropPending(d.name) {
-		d.r.watch.changed(d.name)
+		d.r.watch.Changed(d.name, false)
 	}
 	return d.buf.Close()
 }

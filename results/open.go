@@ -66,7 +66,7 @@ func (m *resultsRoom) openInfo(c room.Caller, name string, o room.Create) (info 
 		return info, false, backing.ErrExists
 	}
 	if made {
-		m.r.watch.changed(name)
+		m.r.watch.Changed(name, false)
 	}
 	return info, made, nil
 }

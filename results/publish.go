@@ -58,7 +58,7 @@ func (r *Results) publish(ctx context.Context, s save) (*record, error) {
 	r.dress(rec, s, old)
 	r.replace(ctx, rec)
 	r.dropReject(ctx, s.name)
-	r.watch.changed(s.name)
+	r.watch.Changed(s.name, false)
 	return rec, nil
 }
 
@@ -115,7 +115,7 @@ func (r *Results) remove(ctx context.Context, name string) error {
 	if _, ok := r.index.remove(name, r.o.Now()); !ok {
 		return backing.ErrNotFound
 	}
-	r.watch.changed(name)
+	r.watch.Changed(name, false)
 	return nil
 }
 

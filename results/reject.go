@@ -54,7 +54,7 @@ func (r *Results) keepReject(ctx context.Context, name string, refusal *codec.Re
 		return false
 	}
 	r.index.noteReject(at, true)
-	r.watch.changed(at)
+	r.watch.Changed(at, false)
 	return true
 }
 
@@ -68,7 +68,7 @@ func (r *Results) dropReject(ctx context.Context, name string) {
 		r.o.Log.Warn("a refused draft stays beside its result", "path", path(at), "err", err)
 		return
 	}
-	r.watch.changed(at)
+	r.watch.Changed(at, false)
 }
 
 // mended is the draft in b, where b is a refused draft that this room left,

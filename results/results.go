@@ -41,7 +41,7 @@ type Results struct {
 	o     Options
 	names nameLocks
 	index index
-	watch watchers
+	watch room.Announcer
 	own   backing.Meta // of the directory, for its owner and mode
 }
 

@@ -53,7 +53,7 @@ func (v *Variables) set(ctx context.Context, val value) (Ref, error) {
 	if err != nil {
 		return Ref{}, err
 	}
-	v.watchers.changed(val.name.path(), false)
+	v.watchers.Changed(val.name.path(), false)
 	return s.ref(), nil
 }
 
@@ -179,7 +179,7 @@ func (v *Variables) Delete(ctx context.Context, scope Scope, key string) error {
 	if err := v.remove(ctx, n); err != nil {
 		return err
 	}
-	v.watchers.changed(n.path(), false)
+	v.watchers.Changed(n.path(), false)
 	return nil
 }
 
@@ -218,6 +218,6 @@ func (v *Variables) ClearSession(ctx context.Context, scope Scope) (int, error) 
 	for _, key := range keys {
 		v.drafts.unlink(name{scope, key})
 	}
-	v.watchers.changed(string(scope), true)
+	v.watchers.Changed(string(scope), true)
 	return len(keys), ctx.Err()
 }

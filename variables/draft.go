@@ -200,7 +200,7 @@ func (d *draft) Close() error {
 	d.commit.Lock()
 	defer d.commit.Unlock()
 	if n, vanished := d.v.drafts.remove(d); vanished {
-		d.v.watchers.changed(n.path(), false)
+		d.v.watchers.Changed(n.path(), false)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

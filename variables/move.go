@@ -27,8 +27,8 @@ func (v *Variables) Promote(ctx context.Context, from Scope, key string, to Scop
 	if err := v.move(ctx, old, next, 0); err != nil {
 		return Ref{}, err
 	}
-	v.watchers.changed(old.path(), false)
-	v.watchers.changed(next.path(), false)
+	v.watchers.Changed(old.path(), false)
+	v.watchers.Changed(next.path(), false)
 	s, err := v.committed(ctx, next)
 	return s.ref(), err
 }

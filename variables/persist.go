@@ -17,7 +17,7 @@ func (v *Variables) SetPersist(ctx context.Context, scope Scope, key string, per
 		err = v.setPersist(ctx, n, persist)
 	}
 	if err == nil {
-		v.watchers.changed(n.path(), false)
+		v.watchers.Changed(n.path(), false)
 	}
 	return err
 }

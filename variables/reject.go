@@ -66,7 +66,7 @@ func (v *Variables) keepRejectAt(ctx context.Context, at name, r *codec.Refusal,
 	if err = errors.Join(err, content.close()); err != nil {
 		return false, err
 	}
-	v.watchers.changed(at.path(), false)
+	v.watchers.Changed(at.path(), false)
 	return true, nil
 }
 
@@ -107,7 +107,7 @@ func (v *Variables) removeReject(ctx context.Context, at name) (there bool, err 
 	ours, err := v.isReject(ctx, at)
 	if err == nil && ours {
 		err = v.remove(ctx, at)
-		v.watchers.changed(at.path(), false)
+		v.watchers.Changed(at.path(), false)
 	}
 	if errors.Is(err, backing.ErrNotFound) {
 		err = nil

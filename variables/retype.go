@@ -18,7 +18,7 @@ func (v *Variables) SetType(ctx context.Context, scope Scope, key string, t Type
 		err = v.setType(ctx, n, t)
 	}
 	if err == nil {
-		v.watchers.changed(n.path(), false)
+		v.watchers.Changed(n.path(), false)
 	}
 	return err
 }

@@ -43,7 +43,7 @@ func (v *Variables) Append(ctx context.Context, key string, p []byte, o SetOptio
 	if s, err = v.committed(ctx, n); err != nil {
 		return Ref{}, err
 	}
-	v.watchers.changed(n.path(), false)
+	v.watchers.Changed(n.path(), false)
 	return s.ref(), nil
 }
 

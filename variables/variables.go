@@ -55,7 +55,7 @@ type Variables struct {
 	known     *known
 	drafts    *drafts
 	summaries *summaries
-	watchers  watchers
+	watchers  room.Announcer
 	seed      maphash.Seed
 	stripes   [256]sync.Mutex // serialise what changes one name; of two, the lower index first
 }

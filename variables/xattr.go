@@ -2,8 +2,10 @@ package variables
 
 import (
 	"context"
+	"errors"
 	"syscall"
 
+	"ctxfs/codec"
 	"ctxfs/room"
 )
 
@@ -73,6 +75,8 @@ func (r *Room) SetXattr(ctx context.Context, c room.Caller, path, attr string, v
 		var t Type
 		if t, err = ParseType(string(value)); err == nil {
 			err = r.v.setType(ctx, n, t)
+		} else if refused := (*codec.Refusal)(nil); errors.As(err, &refused) {
+			refused.Path = roomDir + "/" + n.path()
 		}
 	} else if err == nil {
 		switch string(value) {
@@ -85,7 +89,7 @@ func (r *Room) SetXattr(ctx context.Context, c room.Caller, path, attr string, v
 		}
 	}
 	if err == nil {
-		r.v.watchers.changed(n.path(), false) // it may be a stream now, or none any more
+		r.v.watchers.Changed(n.path(), false) // it may be a stream now, or none any more
 	}
 	return r.v.deny(c, err)
 }

@@ -75,8 +75,8 @@ func (f *reachFlags) open(stderr io.Writer, o access.Options) (*reached, error) 
 	caller := f.caller(os.Getenv)
 	o.Caller = caller
 	o.Log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	if o.Memories.Dir == "" {
-		o.Memories.Dir = os.Getenv("CONTEXT_DATA_DIR")
+	if o.Memories.Own == nil {
+		o.Memories.Own = access.MemoriesIn(os.Getenv("CONTEXT_DATA_DIR"), o.Log)
 	}
 	deadline := time.After(lockWait)
 	tick := time.NewTicker(20 * time.Millisecond)

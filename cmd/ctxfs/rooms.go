@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"ctxfs/access"
 	"ctxfs/backing"
 	"ctxfs/invocations"
 	"ctxfs/memories"
@@ -77,7 +78,7 @@ func openRooms(f roomFlags, store backing.Store, journal *room.Journal, log *slo
 	if r.history, err = invocations.Open(ctx, store, invocations.Options{Log: log, Journal: journal}); err != nil {
 		return nil, err
 	}
-	r.mems, err = memories.Open(store, memories.Options{Dir: getenv("CONTEXT_DATA_DIR"),
+	r.mems, err = memories.Open(store, memories.Options{Own: access.MemoriesIn(getenv("CONTEXT_DATA_DIR"), log),
 		Backend: f.memoryBackend, Vault: f.memoryVault, Log: log, Journal: journal})
 	return r, err
 }
