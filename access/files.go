@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"ctxfs/backing"
@@ -79,8 +80,11 @@ func key(op, path string) (backing.Key, error) {
 // named says what was done to which file, where the error does not.
 func named(op, path string, err error) error {
 	var refusal *codec.Refusal
-	if err == nil || errors.As(err, &refusal) && refusal.Path != "" {
+	switch {
+	case err == nil || errors.As(err, &refusal) && refusal.Path != "":
 		return err
+	case errors.Is(err, fs.ErrNotExist):
+		err = syscall.ENOENT // whatever the store looked for
 	}
 	return fmt.Errorf("%s %s: %w", op, path, err)
 }

@@ -163,7 +163,10 @@ func (m *Mount) GetXattr(ctx context.Context, path, attr string) ([]byte, error)
 		value = value[:max(n, 0)]
 		return err
 	})
-	return value, err
+	if err != nil {
+		return nil, err
+	}
+	return value, nil
 }
 
 // SetXattr implements [Files].

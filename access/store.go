@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"slices"
 	"strings"
@@ -37,9 +38,10 @@ type Store struct {
 	journal *room.Journal
 	o       Options
 
-	mu    sync.Mutex // guards rooms and close
-	rooms map[string]room.Room
-	close []func() error // in the order in which they were opened
+	mu     sync.Mutex // guards the rest
+	rooms  map[string]room.Room
+	close  []func() error // in the order in which they were opened
+	closed bool
 }
 
 var _ Files = (*Store)(nil)
@@ -58,10 +60,14 @@ func OpenStore(dir string, o Options) (*Store, error) {
 }
 
 // Close implements [Files]: everything that was queued is written, and the
-// lock given up.
+// lock given up. Closing again does nothing.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
 	var errs []error
 	for i := len(s.close) - 1; i >= 0; i-- {
 		errs = append(errs, s.close[i]())
@@ -113,6 +119,9 @@ func (s *Store) opened(ctx context.Context, name string) (room.Room, error) {
 	defer s.mu.Unlock()
 	if r, ok := s.rooms[name]; ok {
 		return r, nil
+	}
+	if s.closed {
+		return nil, fs.ErrClosed
 	}
 	r, end, err := s.open(context.WithoutCancel(ctx), name)
 	if err != nil {

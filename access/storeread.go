@@ -15,9 +15,10 @@ import (
 type content struct {
 	*io.SectionReader
 	io.Closer
+	size int64
 }
 
-func contentOf(c backing.Content) File { return content{io.NewSectionReader(c, 0, c.Size()), c} }
+func (c content) Size() int64 { return c.size }
 
 // Open implements [Files].
 func (s *Store) Open(ctx context.Context, path string) (File, error) {
@@ -39,13 +40,17 @@ func (s *Store) Open(ctx context.Context, path string) (File, error) {
 		if err != nil {
 			return nil, named("open", path, err)
 		}
-		return content{io.NewSectionReader(f, 0, info.Size), f}, nil
+		return content{io.NewSectionReader(f, 0, info.Size), f, info.Size}, nil
 	}
 	c, err := r.Read(ctx, at, "")
 	if err != nil {
 		return nil, named("open", path, err)
 	}
-	return contentOf(c), nil
+	opened := content{io.NewSectionReader(c, 0, c.Size()), c, c.Size()}
+	if info.Kind == room.Virtual {
+		opened.size = 0 // as a mount says it
+	}
+	return opened, nil
 }
 
 // Stat implements [Files].

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"ctxfs/codec"
@@ -33,19 +34,21 @@ const maxName = 255
 func LinkName(p string) string {
 	parts := strings.Split(p, "/")
 	for i, s := range parts {
-		parts[i] = strings.ReplaceAll(s, "__", "_%5F")
+		parts[i] = strings.ReplaceAll(escape(s), "__", "_%5F")
 	}
-	return bounded(Escape(strings.Join(parts, "__")), p, ".md")
+	return bounded(strings.Join(parts, "__"), p, ".md")
 }
 
-// Escape writes a value as the name of a file: other characters than letters,
-// digits and plain punctuation are written as %XX.
-func Escape(value string) string {
+// Escape writes a value as the name of a file: slashes, control characters,
+// the percent sign, a dot at the beginning and what is no UTF-8 are written as
+// %XX.
+func Escape(value string) string { return bounded(escape(value), value, "") }
+
+func escape(value string) string {
 	var b strings.Builder
 	for i := 0; i < len(value); {
 		r, n := utf8.DecodeRuneInString(value[i:])
-		if r == utf8.RuneError && n <= 1 || r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '/' ||
-			r == '.' && i == 0 || r == '%' && !strings.HasPrefix(value[i:], "%5F") || unprintable(r) {
+		if r == utf8.RuneError && n <= 1 || r == '/' || r == '%' || r == '.' && i == 0 || unprintable(r) {
 			for _, c := range []byte(value[i : i+n]) {
 				fmt.Fprintf(&b, "%%%02X", c)
 			}
@@ -57,12 +60,13 @@ func Escape(value string) string {
 	if b.Len() == 0 {
 		return "%"
 	}
-	return bounded(b.String(), value, "")
+	return b.String()
 }
 
-// unprintable are the characters that change how others are shown.
+// unprintable are the characters that control a terminal or change how others
+// are shown.
 func unprintable(r rune) bool {
-	return r >= 0x200b && r <= 0x200f || r >= 0x2028 && r <= 0x202e || r >= 0x2060 && r <= 0x2069 || r == 0xfeff
+	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
 // bounded cuts a name that is too long and makes it unique by a hash of what

@@ -138,11 +138,13 @@ func foldSlow(r rune) (string, class) {
 	return b.String(), part
 }
 
-// smallest is the same for all characters that differ only in case.
+// smallest is the same for all letters that differ only in case.
 func smallest(r rune) rune {
 	least := r
 	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
-		least = min(least, f)
+		if unicode.IsLetter(f) { // an accent is a case of the Greek iota
+			least = min(least, f)
+		}
 	}
 	return least
 }

@@ -8,8 +8,8 @@ import (
 
 // common is from how many entries on a word tells nothing: where others are
 // rarer it does not count for the rank. Entries that hold only common words
-// are not ranked against each other: those with the words in their names,
-// tags or titles come first, then those indexed last.
+// are not ranked against each other: those of the last 2,000 with the words
+// in their names, tags or titles come first, then those indexed last.
 const common = 1000
 
 // columns of found, from entry e.
@@ -68,10 +68,15 @@ func best(ctx context.Context, db *sql.DB, q Query, terms []term) ([]found, erro
 func commonest(ctx context.Context, db *sql.DB, q Query, terms []term, where string, args []any) ([]found, error) {
 	var all []found
 	seen := map[int64]bool{}
-	for _, in := range []string{inHead, inText} {
+	for _, tier := range []struct{ in, among string }{
+		// Words that are common in texts may be rare in titles, and all
+		// entries would be gone through to find that out.
+		{inHead, " AND words.rowid > (SELECT max(id) FROM entry) - 2000"},
+		{inText, ""},
+	} {
 		rows, err := rowsOf(ctx, db, "SELECT "+columns+` FROM words JOIN entry e ON e.id = words.rowid
-			WHERE words MATCH ? AND `+where+` ORDER BY words.rowid DESC LIMIT ?`,
-			append(append([]any{match(in, terms)}, args...), q.Limit)...)
+			WHERE words MATCH ? AND `+where+tier.among+` ORDER BY words.rowid DESC LIMIT ?`,
+			append(append([]any{match(tier.in, terms)}, args...), q.Limit)...)
 		if err != nil {
 			return nil, err
 		}

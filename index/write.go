@@ -241,7 +241,7 @@ func title(body []byte) string {
 	first := ""
 	for line := range strings.Lines(string(body[:min(len(body), 4096)])) {
 		line = strings.TrimSpace(line)
-		if h := strings.TrimLeft(line, "#"); h != line && strings.HasPrefix(h, " ") {
+		if h := strings.TrimLeft(line, "#"); h != line && strings.HasPrefix(h, " ") && (first == "" || line != changelog) {
 			return strings.TrimSpace(h)
 		}
 		if first == "" {
@@ -250,6 +250,9 @@ func title(body []byte) string {
 	}
 	return first
 }
+
+// changelog is the heading of the section that every overwritten entry has.
+const changelog = "## Changelog"
 
 // Patience is how long who asks waits for the index to follow.
 const Patience = time.Second

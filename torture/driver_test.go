@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -55,29 +54,12 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	code := m.Run()
+	if err := endNamespace(); err != nil {
+		fmt.Fprintln(os.Stderr, "clean up:", err)
+		code = max(code, 1)
+	}
 	table.print()
 	os.Exit(code)
-}
-
-// leaveNamespace begins the tests anew with mounts of their own, which go with
-// the process however it ends. Who is not root keeps those of all.
-func leaveNamespace() error {
-	const left = "CTXFS_TORTURE_NAMESPACE"
-	if os.Geteuid() != 0 || os.Getenv(left) != "" {
-		return nil
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	runtime.LockOSThread() // what this thread leaves, exec makes true for the process
-	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
-		return fmt.Errorf("unshare: %w", err)
-	}
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("make the mounts private: %w", err)
-	}
-	return unix.Exec(self, os.Args, append(os.Environ(), left+"=1"))
 }
 
 // tortured is the process that is killed, or lied to.

@@ -103,6 +103,23 @@ func TestAKillAtAnySystemCallLeavesTheOldOrTheNew(t *testing.T) {
 	}
 }
 
+func TestAnOverwriteInPlaceIsFound(t *testing.T) {
+	needRoot(t)
+	s := rehearse(t, inPlace)
+	killed, failed := 0, 0
+	for _, call := range s.calls {
+		if s.killed(t, call, true) != nil {
+			killed++
+		}
+		if s.failed(t, call, faults[0]) != nil {
+			failed++
+		}
+	}
+	if killed == 0 || failed == 0 {
+		t.Errorf("%d kills and %d errors were found to do harm, of %v", killed, failed, s.calls)
+	}
+}
+
 // everyNth system call of a slow operation is a point of the bounded run.
 const everyNth = 6
 

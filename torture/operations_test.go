@@ -94,7 +94,7 @@ var operations = []operation{
 	{name: "create", before: inAlice(nothing), do: saves("create", "New", "Text.", "")},
 	{name: "overwrite", before: saves("over", "Old", "Old text.", ""), do: saves("over", "New", "New text.\n"+long, "")},
 	{name: "overwrite again", before: each(saves("again", "Old", "1", ""), saves("again", "Old", "2", "")),
-		do: saves("again", "New", "3", "")},
+		do: saves("again", "New", "3", ""), slow: true},
 	{name: "supersede", before: saves("old", "Old", "Old text.", ""),
 		do: saves("new", "New", "New text.", "supersedes: ["+path("old")+"]\n"), parts: true, slow: true},
 	{name: "rename onto", before: each(saves("onto", "Old", "Old text.", ""), step(func(w *world) error {
@@ -152,8 +152,18 @@ func leaveDebris(dir string) error {
 		os.WriteFile(dir+"/invocations/context.jsonl", []byte(`{"tool_name":"whole","params":null,"result":null,"success":true,"summary":null,"timestamp":"2026-02-22T10:00:00Z","id":"7e1c6d7e-3c52-5d8b-a3c5-3c1d43a4b5c6"}`+"\n"+`{"tool_na`), 0o644))
 }
 
+// inPlace is how an overwrite must not be done: it is here to be caught.
+var inPlace = operation{name: "overwrite in place", before: saves("place", "Old", "Old text.", ""), do: func(w *world) error {
+	f, err := w.store.OpenFile(ctx, backing.Key(path("place")), os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt([]byte(entry("New", "New text.", "")), 0)
+	return errors.Join(err, f.Sync(), f.Close())
+}}
+
 func operationOf(name string) (operation, error) {
-	for _, o := range operations {
+	for _, o := range append([]operation{inPlace}, operations...) {
 		if o.name == name {
 			return o, nil
 		}

@@ -149,6 +149,7 @@ func record(t *testing.T, content []byte, names []string, plan func(trace.Call) 
 	stop()
 	records, err := disk.ReadLog(at("record"))
 	must(t, err)
+	defer os.RemoveAll(top) // large, and one test makes many
 	return recording{before: content, records: disk.Split(records), snaps: readSnaps(t, at("snaps")), calls: r.Calls}
 }
 

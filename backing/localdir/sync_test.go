@@ -229,3 +229,41 @@ func realDir(t *testing.T) string {
 	}
 	return dir
 }
+
+func TestAMakeDirThatFailsLeavesNoDirectory(t *testing.T) {
+	for _, broken := range []string{"d", ""} {
+		dir := realDir(t)
+		s := openStore(t, dir, Options{})
+		r := record(t, s, dir)
+		real := s.fsync
+		failed := false
+		s.fsync = func(fd int) error {
+			err := real(fd)
+			if list := r.take(); len(list) == 1 && list[0] == broken {
+				failed = true
+				return unix.EIO
+			}
+			return err
+		}
+		_, err := s.MakeDir(context.Background(), "d", 0o755)
+		wantErr(t, err, unix.EIO)
+		if _, err := os.Stat(filepath.Join(dir, "d")); !failed || !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the sync of %q failed: %v; the directory: %v", broken, failed, err)
+		}
+		s.fsync = fsync
+		_, err = s.MakeDir(context.Background(), "d", 0o755)
+		must(t, err)
+		must(t, s.Close())
+	}
+}
+
+func TestARenameThatFailsToSyncIsUnknown(t *testing.T) {
+	dir := realDir(t)
+	s := openStore(t, dir, Options{})
+	defer s.Close()
+	putString(t, s, "a", "1", backing.PutOptions{})
+	s.fsync = func(int) error { return unix.EIO }
+	err := s.Rename(context.Background(), "a", "b", 0)
+	wantErr(t, err, unix.EIO)
+	wantErr(t, err, backing.ErrUnknown)
+}

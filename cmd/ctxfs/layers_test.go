@@ -31,6 +31,9 @@ var layers = map[string][]string{
 	"views":             append([]string{"index"}, ofRooms...),
 	"access":            append([]string{"backing/localdir"}, append(rooms, ofRooms...)...),
 	"mcpserver":         append([]string{"access", "index"}, append(rooms, ofRooms...)...),
+	"torture":           append([]string{"fusefs", "torture/trace", "torture/disk", "backing/localdir"}, append(rooms, ofRooms...)...),
+	"torture/trace":     {},
+	"torture/disk":      {},
 	"cmd/ctxfs":         append([]string{"fusefs", "index", "views", "access", "mcpserver", "backing/localdir"}, append(rooms, ofRooms...)...),
 }
 

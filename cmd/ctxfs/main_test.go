@@ -16,5 +16,6 @@ func TestMain(m *testing.M) {
 		"probe-fork":    probeFork,
 		"renamed-away":  renamedAway,
 		"notify-socket": notifySocket,
+		"access-suite":  accessSuite,
 	})
 }

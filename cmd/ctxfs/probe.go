@@ -14,7 +14,7 @@ import (
 )
 
 // probeWait is how long a mount may take to answer before it counts as hung.
-const probeWait = 2 * time.Second
+const probeWait = 10 * time.Second
 
 // state is how a mount answers.
 type state string

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,13 +13,26 @@ import (
 	"time"
 )
 
-// TestReadmeSessionRunsAsItStands runs the terminal session of README.md in a
-// home directory of its own and compares what it prints, line by line. Two
-// things stand for what differs from run to run: "…" for any text within a
-// line, and any time like 2026-02-21T15:10:00Z for any other such time.
-func TestReadmeSessionRunsAsItStands(t *testing.T) {
+// TestReadmeSessionsRunAsTheyStand runs the terminal sessions of README.md,
+// each in a home directory of its own, and compares what they print, line by
+// line. Two things stand for what differs from run to run: "…" for any text
+// within a line, and any time like 2026-02-21T15:10:00Z for any other such
+// time.
+func TestReadmeSessionsRunAsTheyStand(t *testing.T) {
 	needFuse(t)
-	steps := readmeSession(t)
+	sessions := readmeSessions(t)
+	for _, s := range sessions {
+		t.Run(s.heading, func(t *testing.T) {
+			t.Parallel()
+			runSession(t, s.steps)
+		})
+	}
+	if len(sessions) < 5 {
+		t.Errorf("README.md has only %d sessions", len(sessions))
+	}
+}
+
+func runSession(t *testing.T, steps []step) {
 	home := t.TempDir()
 	bin := filepath.Join(home, "bin")
 	if err := os.Mkdir(bin, 0o755); err != nil {
@@ -70,36 +84,60 @@ type step struct {
 
 var timeRE = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 
-// readmeSession reads the steps of the block that begins with "```console".
-func readmeSession(t *testing.T) []step {
+// session is a block of README.md that begins with "```console".
+type session struct {
+	heading string // above it
+	steps   []step
+}
+
+func readmeSessions(t *testing.T) []session {
 	t.Helper()
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, block, _ := strings.Cut(string(text), "\n```console\n")
-	block, _, found := strings.Cut(block, "\n```\n")
-	if !found {
-		t.Fatal("README.md has no block that begins with ```console")
-	}
-	var steps []step
-	for sc := bufio.NewScanner(strings.NewReader(block)); sc.Scan(); {
+	var all []session
+	heading, inside := "", false
+	for sc := bufio.NewScanner(bytes.NewReader(text)); sc.Scan(); {
 		line := sc.Text()
-		last := len(steps) - 1
-		if command, ok := strings.CutPrefix(line, "$ "); ok {
-			steps = append(steps, step{command: command})
-		} else if more, ok := strings.CutPrefix(line, "> "); ok && last >= 0 && steps[last].text == "" {
-			steps[last].command += "\n" + more
-		} else if last >= 0 {
-			steps[last].text += line + "\n"
+		switch {
+		case line == "```console" && !inside:
+			inside = true
+			all = append(all, session{heading: heading})
+		case line == "```" && inside:
+			inside = false
+			finish(t, &all[len(all)-1])
+		case inside:
+			all[len(all)-1].add(line)
+		case strings.HasPrefix(line, "#"):
+			heading = strings.TrimLeft(line, "# ")
 		}
 	}
-	if len(steps) < 10 {
-		t.Fatalf("the session of README.md has only %d commands", len(steps))
+	if inside {
+		t.Fatal("the last session of README.md does not end")
 	}
-	for i := range steps {
-		pattern := strings.ReplaceAll(regexp.QuoteMeta(steps[i].text), "…", ".*")
-		steps[i].output = regexp.MustCompile("^" + timeRE.ReplaceAllString(pattern, timeRE.String()) + "$")
+	return all
+}
+
+// add takes a line of the block: a command, more of it, or what it prints.
+func (s *session) add(line string) {
+	last := len(s.steps) - 1
+	if command, ok := strings.CutPrefix(line, "$ "); ok {
+		s.steps = append(s.steps, step{command: command})
+	} else if more, ok := strings.CutPrefix(line, "> "); ok && last >= 0 && s.steps[last].text == "" {
+		s.steps[last].command += "\n" + more
+	} else if last >= 0 {
+		s.steps[last].text += line + "\n"
 	}
-	return steps
+}
+
+func finish(t *testing.T, s *session) {
+	t.Helper()
+	if len(s.steps) < 5 {
+		t.Errorf("the session under %q has only %d commands", s.heading, len(s.steps))
+	}
+	for i := range s.steps {
+		pattern := strings.ReplaceAll(regexp.QuoteMeta(s.steps[i].text), "…", ".*")
+		s.steps[i].output = regexp.MustCompile("^" + timeRE.ReplaceAllString(pattern, timeRE.String()) + "$")
+	}
 }

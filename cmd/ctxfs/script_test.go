@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	scriptLimit  = 90 * time.Second // of one script, from its first line to its last
-	commandLimit = 20 * time.Second // of one of our own script commands
+	scriptLimit  = 4 * time.Minute // of one script, from its first line to its last
+	commandLimit = time.Minute // of one of our own script commands
 )
 
 // TestScripts runs testdata/*.txt: a real mount each, with real programs. A

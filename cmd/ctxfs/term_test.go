@@ -11,7 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-const termLimit = 15 * time.Second // for a text to appear on the screen
+const termLimit = 40 * time.Second // for a text to appear on the screen
 
 // termCmd runs a program in a terminal (tmux), presses keys and looks at the
 // screen:

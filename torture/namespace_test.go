@@ -1,0 +1,54 @@
+package torture
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// In the process that has mounts of its own, this names a tmpfs of its own, or
+// is "none".
+const namespaceEnv = "CTXFS_TORTURE_NAMESPACE"
+
+// leaveNamespace begins the tests anew with mounts of their own, which go with
+// the process however it ends. Who is not root keeps those of all. The bounded
+// run has its temporary directory in memory, where no sync waits for a disk
+// that others are busy with: a kill does not care.
+func leaveNamespace() error {
+	if os.Geteuid() != 0 || os.Getenv(namespaceEnv) != "" {
+		return nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	runtime.LockOSThread() // what this thread leaves, exec makes true for the process
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("unshare: %w", err)
+	}
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make the mounts private: %w", err)
+	}
+	if *full {
+		return unix.Exec(self, os.Args, append(os.Environ(), namespaceEnv+"=none"))
+	}
+	dir, err := os.MkdirTemp("", "torture")
+	if err != nil {
+		return err
+	}
+	if err := unix.Mount("torture", dir, "tmpfs", 0, "size=1g,mode=755"); err != nil {
+		return errors.Join(fmt.Errorf("mount a tmpfs: %w", err), os.Remove(dir))
+	}
+	return unix.Exec(self, os.Args, append(os.Environ(), namespaceEnv+"="+dir, "TMPDIR="+dir))
+}
+
+func endNamespace() error {
+	dir := os.Getenv(namespaceEnv)
+	if dir == "" || dir == "none" {
+		return nil
+	}
+	return errors.Join(unix.Unmount(dir, unix.MNT_DETACH), os.Remove(dir))
+}
