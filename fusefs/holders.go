@@ -20,7 +20,11 @@ func (f *FS) held(d *draft, closer uint32) bool {
 			seen = append(seen, closer)
 		}
 		for i := 0; i < len(seen) && i < family; i++ {
-			if holdsForWriting(seen[i], d.name, ino) {
+			// A copy that a child is about to close by its exec is no reason
+			// to let close(2) return before the entry is on disk. Should the
+			// child write after all, that amends the commit.
+			lasting := seen[i] != closer && seen[i] != d.opener
+			if holdsForWriting(seen[i], d.name, ino, lasting) {
 				return true
 			}
 			for _, child := range children(seen[i]) {
@@ -42,7 +46,7 @@ const family = 64
 func (f *FS) heldByAnyone(d *draft) bool {
 	ino := inoOf(d.place.full)
 	for _, pid := range processes() {
-		if within(false, func() bool { return holdsForWriting(pid, d.name, ino) }) {
+		if within(false, func() bool { return holdsForWriting(pid, d.name, ino, false) }) {
 			return true
 		}
 	}

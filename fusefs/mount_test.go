@@ -86,10 +86,10 @@ func descriptors(t *testing.T) int {
 	return len(fds)
 }
 
-// within tries check until it succeeds, for two seconds.
+// within tries check until it succeeds, for twenty seconds.
 func within(t *testing.T, what string, check func() error) {
 	t.Helper()
-	deadline := time.Now().Add(2 * time.Second)
+	deadline := time.Now().Add(20 * time.Second)
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for {

@@ -112,8 +112,9 @@ func processes() []uint32 {
 
 // holdsForWriting reports whether a descriptor of pid is open for writing on
 // the file with this name and st_ino. /proc/PID/fd says the name, which is
-// cheap and tells most apart; fdinfo the rest.
-func holdsForWriting(pid uint32, name string, ino uint64) bool {
+// cheap and tells most apart; fdinfo the rest. With lasting, one that an exec
+// would close does not count.
+func holdsForWriting(pid uint32, name string, ino uint64, lasting bool) bool {
 	dir := procPath(pid, "/fd")
 	link := make([]byte, unix.PathMax)
 	info := make([]byte, 512)
@@ -123,7 +124,7 @@ func holdsForWriting(pid uint32, name string, ino uint64) bool {
 			continue
 		}
 		b, err := readProc(procPath(pid, "/fdinfo/"+fd), info)
-		if err == nil && describes(b, ino) {
+		if err == nil && describes(b, ino, lasting) {
 			return true
 		}
 	}
@@ -139,7 +140,7 @@ func leadsTo(link []byte, name string) bool {
 }
 
 // describes reports whether fdinfo is of a descriptor that can write to ino.
-func describes(fdinfo []byte, ino uint64) bool {
+func describes(fdinfo []byte, ino uint64, lasting bool) bool {
 	var same, write bool
 	for line := range bytes.Lines(fdinfo) {
 		key, value, _ := bytes.Cut(bytes.TrimSpace(line), []byte(":"))
@@ -147,7 +148,7 @@ func describes(fdinfo []byte, ino uint64) bool {
 		switch string(key) {
 		case "flags":
 			flags, err := strconv.ParseUint(v, 8, 64)
-			write = err == nil && flags&unix.O_ACCMODE != unix.O_RDONLY
+			write = err == nil && flags&unix.O_ACCMODE != unix.O_RDONLY && !(lasting && flags&unix.O_CLOEXEC != 0)
 		case "ino":
 			n, err := strconv.ParseUint(v, 10, 64)
 			same = err == nil && n == ino

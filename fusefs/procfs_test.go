@@ -22,11 +22,14 @@ func TestOnlyDescriptorsThatCanWriteHoldAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := uint32(os.Getpid())
-	holds := func() bool { return holdsForWriting(pid, "a name", st.Ino) }
+	holds := func() bool { return holdsForWriting(pid, "a name", st.Ino, false) }
 	if !holds() {
 		t.Error("an open writer is not seen")
 	}
-	if holdsForWriting(pid, "a name", st.Ino+1) || holdsForWriting(pid, "name", st.Ino) {
+	if holdsForWriting(pid, "a name", st.Ino, true) {
+		t.Error("a descriptor that an exec closes is taken for a lasting one")
+	}
+	if holdsForWriting(pid, "a name", st.Ino+1, false) || holdsForWriting(pid, "name", st.Ino, false) {
 		t.Error("another file is taken for it")
 	}
 	if err := w.Close(); err != nil {

@@ -27,9 +27,9 @@ func (x *Index) compare(ctx context.Context, tx *sql.Tx, dir string) error {
 		return err
 	}
 	var differ []string
-	if err := x.walk(ctx, dir, known, &differ); err != nil {
-		if isDatabase(err) || ctx.Err() != nil {
-			return err
+	if err := x.walk(dir, known, &differ); err != nil {
+		if x.ctx.Err() != nil {
+			return nil // the next start begins anew
 		}
 		x.log.Warn("a directory could not be compared with the index", "dir", dir, "err", err)
 		return nil
@@ -82,9 +82,9 @@ func (x *Index) known(ctx context.Context, tx *sql.Tx, dir string) (map[string]s
 
 // walk adds what differs from known in dir to differ, and takes what it saw
 // out of known.
-func (x *Index) walk(ctx context.Context, dir string, known map[string]string, differ *[]string) error {
+func (x *Index) walk(dir string, known map[string]string, differ *[]string) error {
 	for after := ""; ; {
-		infos, err := x.src.List(ctx, dir, after, page)
+		infos, err := x.src.List(x.ctx, dir, after, page)
 		if gone(err) {
 			return nil
 		}
@@ -95,7 +95,7 @@ func (x *Index) walk(ctx context.Context, dir string, known map[string]string, d
 			p := strings.TrimPrefix(dir+"/"+info.Name, "/")
 			switch {
 			case info.Kind == room.Dir:
-				if err := x.walk(ctx, p, known, differ); err != nil {
+				if err := x.walk(p, known, differ); err != nil {
 					return err
 				}
 			case info.Kind == room.Object && info.Size > 0 && codec.IsEntry(info.Name):
@@ -133,7 +133,7 @@ func (x *Index) Status(ctx context.Context) Status {
 	x.settle(ctx)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if err := x.present(x.ctx); err != nil {
+	if err := x.present(context.WithoutCancel(x.ctx)); err != nil {
 		x.again(err)
 	}
 	s := Status{Path: x.path, Todo: len(x.backlog), Building: len(x.backlog) > 0 || !x.begun}

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"log/slog"
 	"os"
 	"sync"
@@ -36,9 +35,12 @@ type Options struct {
 	Log *slog.Logger // nil is slog.Default()
 }
 
-// slice is how many entries are indexed in one transaction, so that what is
-// committed meanwhile does not wait for long.
-const slice = 512
+// Patience is how long who asks waits for the index to follow.
+const Patience = time.Second
+
+// turn is how long the index writes before others get their turn: what is
+// committed meanwhile, and the end of the program, wait for no longer.
+const turn = 250 * time.Millisecond
 
 // retryAfter is how long the index waits when its file could not be written.
 const retryAfter = 2 * time.Second
@@ -98,49 +100,16 @@ func (x *Index) Close() error {
 	return errors.Join(x.Reader.Close(), x.shut())
 }
 
-// open opens the file for writing. x.mu is held.
-func (x *Index) open(ctx context.Context) error {
-	db, fresh, err := openWriter(ctx, x.path)
-	if err != nil {
-		return err
-	}
-	if fresh {
-		err = x.Reader.reset()
-	}
-	if err == nil {
-		x.opened, err = os.Stat(x.path)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("open the index: %w", err), db.Close())
-	}
-	x.w = &writer{db: db, src: x.src, seed: maphash.MakeSeed(), seen: map[uint64]struct{}{}}
-	return nil
-}
-
-func (x *Index) shut() error {
-	if x.w == nil {
-		return nil
-	}
-	err := x.w.db.Close()
-	x.w = nil
-	return err
-}
-
 // changed indexes what the source reports: entries at once, directories by
 // way of the backlog.
 func (x *Index) changed(batch []entries.Change) {
-	ctx := x.ctx
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for len(batch) > 0 && ctx.Err() == nil {
-		n := min(len(batch), slice)
-		err := x.write(ctx, func(tx *sql.Tx) error {
-			for _, c := range batch[:n] {
-				if err := x.look(ctx, tx, c); err != nil {
-					return err
-				}
-			}
-			return nil
+	for len(batch) > 0 && x.ctx.Err() == nil {
+		n := 0
+		err := x.write(func(ctx context.Context, tx *sql.Tx) (err error) {
+			n, err = x.forATurn(len(batch), func(i int) error { return x.look(ctx, tx, batch[i]) })
+			return err
 		})
 		if err != nil {
 			x.again(err)
@@ -148,6 +117,21 @@ func (x *Index) changed(batch []entries.Change) {
 		}
 		batch = batch[n:]
 	}
+}
+
+// forATurn calls do with the numbers below n until its turn, or the index,
+// ends, and returns how often.
+func (x *Index) forATurn(n int, do func(i int) error) (int, error) {
+	end := time.Now().Add(turn)
+	for i := range n {
+		if x.ctx.Err() != nil || i > 0 && time.Now().After(end) {
+			return i, nil
+		}
+		if err := do(i); err != nil {
+			return i, err
+		}
+	}
+	return n, nil
 }
 
 // look deals with one change. x.mu is held.
@@ -172,14 +156,14 @@ func (x *Index) look(ctx context.Context, tx *sql.Tx, c entries.Change) error {
 // for: the next start, or its next change, tries again.
 func (x *Index) one(ctx context.Context, tx *sql.Tx, p string) error {
 	err := x.w.update(ctx, tx, p)
-	if err != nil && ctx.Err() == nil && !isDatabase(err) {
+	if err != nil && !isDatabase(err) {
 		x.log.Warn("an entry is not in the index", "path", p, "err", err)
 		return nil
 	}
 	return err
 }
 
-// drain works off the backlog, a slice at a time.
+// drain works off the backlog, a turn at a time.
 func (x *Index) drain() {
 	for {
 		select {
@@ -187,29 +171,25 @@ func (x *Index) drain() {
 			return
 		case <-x.wake:
 		}
-		for x.drainSlice(x.ctx) {
+		for x.drainTurn() {
 		}
 	}
 }
 
-func (x *Index) drainSlice(ctx context.Context) (more bool) {
+func (x *Index) drainTurn() (more bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	n := min(len(x.backlog), slice)
-	if ctx.Err() != nil {
+	if x.ctx.Err() != nil {
 		return false
 	}
-	if n == 0 {
+	if len(x.backlog) == 0 {
 		x.rest()
 		return false
 	}
-	err := x.write(ctx, func(tx *sql.Tx) error {
-		for _, p := range x.backlog[:n] {
-			if err := x.one(ctx, tx, p); err != nil {
-				return err
-			}
-		}
-		return nil
+	n := 0
+	err := x.write(func(ctx context.Context, tx *sql.Tx) (err error) {
+		n, err = x.forATurn(len(x.backlog), func(i int) error { return x.one(ctx, tx, x.backlog[i]) })
+		return err
 	})
 	if err != nil {
 		x.again(err)
@@ -237,61 +217,6 @@ func (x *Index) rest() {
 		close(x.idle)
 		x.idle = nil
 	}
-}
-
-// write runs do in a transaction. x.mu is held.
-func (x *Index) write(ctx context.Context, do func(*sql.Tx) error) error {
-	if err := x.present(ctx); err != nil {
-		return err
-	}
-	err := inTransaction(ctx, x.w.db, do)
-	if err == nil {
-		x.err = nil
-	}
-	return damaged(err)
-}
-
-// present sees that the file is still the one that is open. x.mu is held.
-func (x *Index) present(ctx context.Context) error {
-	if x.w != nil {
-		now, err := os.Stat(x.path)
-		if err == nil && os.SameFile(now, x.opened) {
-			return nil
-		}
-		return errors.Join(errDamaged, err)
-	}
-	return x.open(ctx)
-}
-
-// again: after a failed write everything is compared once more, at once with
-// a new file where the old one is damaged. x.mu is held.
-func (x *Index) again(err error) {
-	ctx := x.ctx
-	if ctx.Err() != nil {
-		return
-	}
-	x.log.Error("the index could not be written", "path", x.path, "err", err)
-	x.err = err
-	if errors.Is(err, errDamaged) {
-		x.log.Warn("the index is made anew", "path", x.path)
-		x.err = errors.Join(x.shut(), x.Reader.reset(), removeFile(x.path))
-		if x.err == nil {
-			x.err = x.open(ctx)
-		}
-	}
-	x.backlog, x.todo, x.begun = nil, map[string]bool{}, false
-	x.busy()
-	after := retryAfter
-	if x.err == nil {
-		after = 0
-	}
-	x.work.Go(func() {
-		select {
-		case <-ctx.Done():
-		case <-time.After(after):
-			x.changed([]entries.Change{{Path: "", Deep: true}})
-		}
-	})
 }
 
 // failed notes that following has ended.

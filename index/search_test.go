@@ -110,6 +110,7 @@ func TestExpressionsFindWhatTheyMatchAndNothingElse(t *testing.T) {
 
 func TestHostileQueriesAreExplained(t *testing.T) {
 	b := corpus(t)
+	b.settled()
 	for _, q := range []Query{
 		{Words: `"open`}, {Words: "--"}, {Words: "***"}, {Words: "-only"}, {Words: "\xff"},
 		{Words: strings.Repeat("a ", 70)}, {Words: strings.Repeat("a", 5000)},
@@ -187,7 +188,7 @@ func TestWordsTooLongForTheIndexAreStillMatched(t *testing.T) {
 
 func TestCommonWordsFindTheNewest(t *testing.T) {
 	b := newBench(t)
-	b.ok(makeMany(b.dir, common+50, "ever present"))
+	b = b.reopen(func() { b.ok(makeMany(b.dir, common+50, "ever present")) })
 	b.until("all are in", func() bool { s := b.Status(ctx); return !s.Building && s.Entries == common+50 })
 	got := b.find(Query{Words: "ever present", Limit: 3})
 	if len(got) != 3 || got[0] != manyPath(common+49) {

@@ -253,6 +253,3 @@ func title(body []byte) string {
 
 // changelog is the heading of the section that every overwritten entry has.
 const changelog = "## Changelog"
-
-// Patience is how long who asks waits for the index to follow.
-const Patience = time.Second

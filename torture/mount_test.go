@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -74,6 +75,10 @@ func use(t *testing.T, dir string, plan func(trace.Call) trace.Action, user func
 			used = true
 			go func() {
 				defer close(ended)
+				// A child of this process, between its fork and its exec, would
+				// hold the file too, and this close would not be the last one.
+				syscall.ForkLock.RLock()
+				defer syscall.ForkLock.RUnlock()
 				user(mount)
 				_ = unix.Unmount(mount, unix.MNT_DETACH) // the daemon ends; it is looked at below
 			}()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
 )
 
 // check fails the script unless err is what neg asks for.
@@ -55,7 +56,7 @@ func daemonCmd(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: daemon SIGNAL | daemon gone")
 	}
 	if args[0] == "gone" {
-		if !poll(commandLimit, func() bool { return len(g.daemons()) == 0 }) {
+		if !poll(commandLimit, func() bool { return len(g.daemons()) == 0 && unlocked(g.store) }) {
 			ts.Fatalf("daemons %v are still there", g.daemons())
 		}
 		return
@@ -65,6 +66,17 @@ func daemonCmd(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("there are daemons %v, and not one", pids)
 	}
 	ts.Check(ts.Exec("kill", "-"+args[0], strconv.Itoa(pids[0])))
+}
+
+// unlocked reports whether nobody has the lock of a store: a process that is
+// ending has lost its command line before it gives up its files.
+func unlocked(store string) bool {
+	f, err := os.OpenFile(filepath.Join(store, ".ctxfs/lock"), os.O_RDWR, 0)
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
 }
 
 // poll asks until cond holds, for at most limit.

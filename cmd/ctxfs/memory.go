@@ -37,7 +37,11 @@ memories/MEMORY/context.md and entries.jsonl.`,
 		RunE: needSubcommand,
 	}
 	f.add(cmd.PersistentFlags())
-	cmd.AddCommand(newMemoryPut(f), newMemoryGet(f), newMemoryAdd(f), newMemoryAwait(f), newMemoryLs(f))
+	cmd.AddCommand(newMemoryLs(f))
+	for _, sub := range []*cobra.Command{newMemoryPut(f), newMemoryGet(f), newMemoryAdd(f), newMemoryAwait(f)} {
+		sub.ValidArgsFunction = f.completeMemories
+		cmd.AddCommand(sub)
+	}
 	return cmd
 }
 

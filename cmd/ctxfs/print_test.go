@@ -28,7 +28,7 @@ func TestNothingControlsTheTerminalFromATable(t *testing.T) {
 	if err := table.flush(); err != nil {
 		t.Fatal(err)
 	}
-	if want := "NAME             SIZE  NOTE\nevil\\x1b]0;x\\a  1\n"; out.String() != want {
+	if want := "NAME            SIZE  NOTE\nevil\\x1b]0;x\\a  1\n"; out.String() != want {
 		t.Errorf("the table is %q, want %q", out.String(), want)
 	}
 }

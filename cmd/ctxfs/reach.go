@@ -121,14 +121,28 @@ func findStore(flag string) (dir, point string, err error) {
 		if m.Type != fstype || m.Source != dir {
 			continue
 		}
-		switch _, s := probe(m.Point); s {
+		switch state := patientProbe(m.Point); state {
 		case serving:
 			return dir, m.Point, nil
 		case hung:
-			return "", "", fmt.Errorf("the store %s is mounted at %s, which does not answer; `ctxfs umount %s` ends it", dir, m.Point, m.Point)
+			return "", "", fmt.Errorf("the store %s is mounted at %s, which does not answer; `ctxfs umount --force %s` ends it", dir, m.Point, m.Point)
 		}
 	}
 	return dir, "", nil
+}
+
+// probes is how often a mount is asked before it counts as hung: on a machine
+// with much else to do one answer may take longer than probeWait.
+const probes = 5
+
+func patientProbe(point string) state {
+	for range probes - 1 {
+		if _, state := probe(point); state != hung {
+			return state
+		}
+	}
+	_, state := probe(point)
+	return state
 }
 
 // beNamed sees to it that the daemon knows the caller by the names that the

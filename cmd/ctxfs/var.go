@@ -35,7 +35,11 @@ serves the store the variables are files there too, vars/SCOPE/KEY.`,
 		RunE: needSubcommand,
 	}
 	f.add(cmd.PersistentFlags())
-	cmd.AddCommand(newVarSet(f), newVarGet(f), newVarRef(f), newVarResolve(f), newVarLs(f), newVarRm(f), newVarPromote(f), newVarSummary(f))
+	cmd.AddCommand(newVarSet(f), newVarResolve(f), newVarLs(f))
+	for _, sub := range []*cobra.Command{newVarGet(f), newVarRef(f), newVarRm(f), newVarPromote(f), newVarSummary(f)} {
+		sub.ValidArgsFunction = f.completeKeys
+		cmd.AddCommand(sub)
+	}
 	return cmd
 }
 

@@ -49,6 +49,7 @@ var measures = []struct {
 	{"warm", measureWarm},
 	{"first", measureFirst},
 	{"many", measureMany},
+	{"search", measureSearch},
 }
 
 func names() string {

@@ -1,0 +1,98 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"os"
+	"time"
+
+	"ctxfs/entries"
+)
+
+// open opens the file for writing. x.mu is held.
+func (x *Index) open(ctx context.Context) error {
+	db, fresh, err := openWriter(ctx, x.path)
+	if err != nil {
+		return err
+	}
+	if fresh {
+		err = x.Reader.reset()
+	}
+	if err == nil {
+		x.opened, err = os.Stat(x.path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("open the index: %w", err), db.Close())
+	}
+	x.w = &writer{db: db, src: x.src, seed: maphash.MakeSeed(), seen: map[uint64]struct{}{}}
+	return nil
+}
+
+func (x *Index) shut() error {
+	if x.w == nil {
+		return nil
+	}
+	err := x.w.db.Close()
+	x.w = nil
+	return err
+}
+
+// write runs do in a transaction. It is not interrupted: the end of the index
+// is looked for between two entries. x.mu is held.
+func (x *Index) write(do func(context.Context, *sql.Tx) error) error {
+	ctx := context.WithoutCancel(x.ctx)
+	if err := x.present(ctx); err != nil {
+		return err
+	}
+	err := inTransaction(ctx, x.w.db, func(tx *sql.Tx) error { return do(ctx, tx) })
+	if err == nil {
+		x.err = nil
+	}
+	return damaged(err)
+}
+
+// present sees that the file is still the one that is open. x.mu is held.
+func (x *Index) present(ctx context.Context) error {
+	if x.w == nil {
+		return x.open(ctx)
+	}
+	now, err := os.Stat(x.path)
+	if err == nil && os.SameFile(now, x.opened) {
+		return nil
+	}
+	return errors.Join(errDamaged, err)
+}
+
+// again: after a failed write everything is compared once more, at once with
+// a new file where the old one is damaged. x.mu is held.
+func (x *Index) again(err error) {
+	if x.ctx.Err() != nil {
+		return
+	}
+	x.log.Error("the index could not be written", "path", x.path, "err", err)
+	x.err = err
+	if errors.Is(err, errDamaged) {
+		x.log.Warn("the index is made anew", "path", x.path)
+		x.err = errors.Join(x.shut(), x.Reader.reset(), removeFile(x.path))
+		if x.err == nil {
+			x.err = x.open(context.WithoutCancel(x.ctx))
+		}
+	}
+	x.backlog, x.todo, x.begun = nil, map[string]bool{}, false
+	x.busy()
+	after := retryAfter
+	if x.err == nil {
+		after = 0
+	}
+	x.work.Go(func() {
+		select {
+		case <-x.ctx.Done():
+		case <-time.After(after):
+			x.changed([]entries.Change{{Path: "", Deep: true}})
+		}
+	})
+}
+
