@@ -95,4 +95,3 @@ func (x *Index) again(err error) {
 		}
 	})
 }
-

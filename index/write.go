@@ -9,7 +9,6 @@ import (
 	"io"
 	"path"
 	"strings"
-	"time"
 
 	"ctxfs/backing"
 	"ctxfs/codec"

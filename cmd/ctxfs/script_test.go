@@ -15,7 +15,7 @@ import (
 
 const (
 	scriptLimit  = 4 * time.Minute // of one script, from its first line to its last
-	commandLimit = time.Minute // of one of our own script commands
+	commandLimit = time.Minute     // of one of our own script commands
 )
 
 // TestScripts runs testdata/*.txt: a real mount each, with real programs. A
