@@ -105,7 +105,7 @@ func (f *FS) list(cancel <-chan struct{}, in *fuse.ReadIn, add func(*dirHandle, 
 				return fuse.OK
 			}
 			e.Name, e.Mode = info.Name, typeBits[info.Kind]
-			e.Ino = inoOf(join(h.place.full, info.Name))
+			e.Ino = inoOf(f.tree.seed, join(h.place.full, info.Name))
 			if !add(h, e, info) {
 				return fuse.OK
 			}

@@ -80,7 +80,7 @@ func newFS(o Options) *FS {
 		who:           newIdentities(o.Agent),
 	}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
-	f.tree = newTree(f.top())
+	f.tree = newTree(f.top(), o.Mountpoint)
 	f.notify = newNotifier(f)
 	return f
 }

@@ -12,7 +12,7 @@ import "slices"
 // children. It decides at every close, so it looks no further.
 func (f *FS) held(d *draft, closer uint32) bool {
 	return within(true, func() bool {
-		ino := inoOf(d.place.full)
+		ino := inoOf(f.tree.seed, d.place.full)
 		// The opener first: most closers that it has not closed for are
 		// its children, at their exec, where a look at them would wait.
 		seen := []uint32{d.opener}
@@ -44,7 +44,7 @@ const family = 64
 // refusal, which is not to be told too early, is worth them. One that does not
 // answer is no family (held has asked those), and keeps no refusal back.
 func (f *FS) heldByAnyone(d *draft) bool {
-	ino := inoOf(d.place.full)
+	ino := inoOf(f.tree.seed, d.place.full)
 	for _, pid := range processes() {
 		if within(false, func() bool { return holdsForWriting(pid, d.name, ino, false) }) {
 			return true

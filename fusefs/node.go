@@ -48,6 +48,7 @@ type node struct {
 	name    string // in dir
 	place   place
 	lookups uint64 // that the kernel has not taken back
+	seed    string // of file numbers, set once
 
 	// Of a directory.
 	changes atomic.Uint64 // counts announcements of changes in it
@@ -101,11 +102,15 @@ func (n *node) ino(kind room.Kind, full string) uint64 {
 	if kind != room.Object {
 		return n.id
 	}
-	return inoOf(full)
+	return inoOf(n.seed, full)
 }
 
-func inoOf(full string) uint64 {
+// The seed is the mount's: what holds a file is found by this number among
+// all processes, and another mount may show the same path.
+func inoOf(seed, full string) uint64 {
 	h := fnv.New64a()
+	h.Write([]byte(seed))
+	h.Write([]byte{0})
 	h.Write([]byte(full))
 	return h.Sum64() | 1<<63
 }

@@ -17,6 +17,7 @@ type tree struct {
 	named  map[slot]*node // what a LOOKUP of the name answers
 	lastID uint64
 	root   *node
+	seed   string // of file numbers: where the mount is
 }
 
 // slot is a name in a directory.
@@ -25,8 +26,9 @@ type slot struct {
 	name string
 }
 
-func newTree(root *node) *tree {
-	t := &tree{nodes: map[uint64]*node{}, named: map[slot]*node{}, root: root, lastID: 1}
+func newTree(root *node, seed string) *tree {
+	t := &tree{nodes: map[uint64]*node{}, named: map[slot]*node{}, root: root, lastID: 1, seed: seed}
+	root.seed = seed
 	root.id, root.lookups = 1, 1
 	t.nodes[1] = root
 	return t
@@ -60,7 +62,7 @@ func (t *tree) lookup(dir *node, name string, p place, info room.Info) *node {
 // add gives n an id and counts it as looked up once. t.mu is held.
 func (t *tree) add(n *node) {
 	t.lastID++
-	n.id, n.lookups = t.lastID, 1
+	n.id, n.lookups, n.seed = t.lastID, 1, t.seed
 	t.nodes[n.id] = n
 }
 
