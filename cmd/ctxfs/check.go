@@ -23,7 +23,8 @@ func newCheck() *cobra.Command {
 		Long: `Read every entry of the store and report what is not valid and which links lead
 nowhere. It changes nothing, and works beside a daemon. Exit code 1 if there
 is a problem; warnings, as of links whose target may still come, are none.`,
-		Args: args(cobra.NoArgs),
+		Example: "  ctxfs check\n  ctxfs check --json --store ~/notes",
+		Args:    args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return check(cmd, store, asJSON)
 		},

@@ -26,10 +26,9 @@ func newHistory() *cobra.Command {
 		Short: "Show the newest invocations of tools",
 		Long: `Show the newest tool invocations that were recorded, the newest last. Finding
 those of the last days takes no longer in a long history than in a short one;
-memory is constant.
-
-    ctxfs history --limit 20 --failed
-    ctxfs history --since 24h --tool grep --json | jq .params`,
+memory is constant.`,
+		Example: `  ctxfs history --limit 20 --failed
+  ctxfs history --since 24h --tool grep --json | jq .params`,
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := h.check(time.Now()); err != nil {

@@ -27,12 +27,11 @@ func newMemory() *cobra.Command {
 		Long: `A memory has a context document, which is replaced as a whole, and entries, which
 are added; each entry carries the context of its moment.
 
-    ctxfs memory put m1 context.md
-    ctxfs memory add m1 'The user prefers metric units'
-    ctxfs memory await m1
-
 Where a mount serves the store the documents are files there too,
 memories/MEMORY/context.md and entries.jsonl.`,
+		Example: `  ctxfs memory put m1 context.md
+  ctxfs memory add m1 'The user prefers metric units'
+  ctxfs memory await m1`,
 		Args: args(noSuchCommand),
 		RunE: needSubcommand,
 	}
@@ -63,9 +62,9 @@ func newMemoryPut(f *reachFlags) *cobra.Command {
 		Short: "Replace the context document of a memory",
 		Long: `Make FILE, or standard input, the context document of a memory. With a mount it is
 acknowledged as soon as it is queued, and on disk after ` + "`ctxfs memory await`" + `;
-without one it is on disk when the command ends.
-
-    summarize | ctxfs memory put m1`,
+without one it is on disk when the command ends.`,
+		Example: `  echo 'The user is in Oslo.' | ctxfs memory put m1
+  ctxfs memory put --await m1 notes.md`,
 		Args: memoryAnd(1),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			in, err := input(cmd, a[1:])
@@ -91,10 +90,9 @@ func newMemoryGet(f *reachFlags) *cobra.Command {
 		Use:   "get [flags] MEMORY",
 		Short: "Write the context document of a memory to standard output",
 		Long: `Write the newest acknowledged context document of a memory to standard output,
-queued or on disk. With --json it is the snapshot, context.json.
-
-    ctxfs memory get m1`,
-		Args: memoryAnd(0),
+queued or on disk. With --json it is the snapshot, context.json.`,
+		Example: `  ctxfs memory get m1`,
+		Args:    memoryAnd(0),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			return f.reach(cmd, func(ctx context.Context, r *reached) error {
 				var err error
@@ -118,12 +116,11 @@ queued or on disk. With --json it is the snapshot, context.json.
 
 func newMemoryAwait(f *reachFlags) *cobra.Command {
 	return &cobra.Command{
-		Use:   "await MEMORY",
-		Short: "Wait until everything put to a memory is on disk",
-		Long: `Return when everything that was put to a memory before is on disk.
-
-    ctxfs memory put m1 notes.md && ctxfs memory await m1`,
-		Args: memoryAnd(0),
+		Use:     "await MEMORY",
+		Short:   "Wait until everything put to a memory is on disk",
+		Long:    `Return when everything that was put to a memory before is on disk.`,
+		Example: `  ctxfs memory put m1 notes.md && ctxfs memory await m1`,
+		Args:    memoryAnd(0),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			return f.reach(cmd, func(ctx context.Context, r *reached) error {
 				err := r.Sync(ctx, contextPath(a[0]))
@@ -142,12 +139,12 @@ func newMemoryAwait(f *reachFlags) *cobra.Command {
 func newMemoryLs(f *reachFlags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "ls [flags]",
-		Short: "List the memories",
-		Long: `List the memories with the sizes of context and entries, without reading them.
-
-    ctxfs memory ls --json`,
-		Args: args(cobra.NoArgs),
+		Use:        "ls [flags]",
+		SuggestFor: []string{"list"},
+		Short:      "List the memories",
+		Long:       `List the memories with the sizes of context and entries, without reading them.`,
+		Example:    `  ctxfs memory ls --json`,
+		Args:       args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return f.reach(cmd, func(ctx context.Context, r *reached) error {
 				all, err := r.List(ctx, memoriesDir[:len(memoriesDir)-1])

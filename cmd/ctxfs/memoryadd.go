@@ -21,10 +21,9 @@ func newMemoryAdd(f *reachFlags) *cobra.Command {
 		Short: "Add an entry to a memory",
 		Long: `Add TEXT, or standard input, as an entry of a memory. It carries the context that
 was put before it, and is on disk when the command ends. Adding an --id twice adds
-two lines; a backend that was given to the mount takes the second for the first.
-
-    ctxfs memory add m1 'Deployed v2' --summary deploy --tag env=prod
-    jq -c . events.json | ctxfs memory add m1 --jsonl`,
+two lines; a backend that was given to the mount takes the second for the first.`,
+		Example: `  ctxfs memory add m1 'Deployed v2' --summary deploy --tag env=prod
+  jq -c . events.json | ctxfs memory add m1 --jsonl`,
 		Args: memoryAnd(1),
 		RunE: func(cmd *cobra.Command, a []string) error { return e.run(cmd, f, a) },
 	}

@@ -23,13 +23,15 @@ type mountFlags struct {
 func newMount() *cobra.Command {
 	var f mountFlags
 	cmd := &cobra.Command{
-		Use:   "mount [flags] [MOUNTPOINT]",
-		Short: "Mount a store; returns when the mount serves",
+		Use:        "mount [flags] [MOUNTPOINT]",
+		SuggestFor: []string{"start", "serve", "init"},
+		Short:      "Mount a store; returns when the mount serves",
 		Long: fmt.Sprintf(`Mount a context store at MOUNTPOINT, by default ~/context. The command returns
 when the mount serves; a daemon stays behind and survives the terminal.
 %s
 The store is the first of: --store, $SFA_CONTEXT_STORE, contextStore.path in
-$SFA_CONFIG or %s, and %s.
+$SFA_CONFIG or %s,
+and %s.
 Where it names a live ctxfs mount, the store behind that is meant.
 
 %s`, mountAliases, "~/"+defaultConfig, "~/"+defaultStore, constants()),

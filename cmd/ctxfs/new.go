@@ -29,8 +29,9 @@ type newFlags struct {
 func newNew() *cobra.Command {
 	var f newFlags
 	cmd := &cobra.Command{
-		Use:   "new [flags] --type TYPE SLUG",
-		Short: "Write a new entry, its body from standard input",
+		Use:        "new [flags] --type TYPE SLUG",
+		SuggestFor: []string{"add", "create", "write"},
+		Short:      "Write a new entry, its body from standard input",
 		Long: `Write a new entry and print its path: <agent>/<timestamp>-SLUG.md, or
 <agent>/<session>/<timestamp>-SLUG.md where there is a session whose name can be
 a directory. The body is read from standard input; the frontmatter is made from

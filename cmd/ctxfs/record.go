@@ -34,9 +34,8 @@ invocations: name, arguments, exit status, duration, and the first and the last
 
 What goes to a terminal goes there directly, so that the command sees the
 terminal; of that only a note is recorded. Otherwise the end of the output is
-awaited, also from processes that the command leaves behind.
-
-    ctxfs record --summary 'unit tests' -- go test ./... | tee log`, keepEnd>>10),
+awaited, also from processes that the command leaves behind.`, keepEnd>>10),
+		Example: `  ctxfs record --summary 'unit tests' -- go test ./... | tee log`,
 		Args: func(cmd *cobra.Command, a []string) error {
 			if len(a) == 0 {
 				return usageError{errors.New("which command? ctxfs record -- COMMAND [ARG...]")}

@@ -24,14 +24,13 @@ func newResults() *cobra.Command {
 		Use:   "results",
 		Short: "Keep the outputs of tools for a session, and load some of them",
 		Long: `Outputs of tools that are too long to keep in mind are saved for a session, listed
-one line each, and those that matter are loaded:
-
-    rg --json TODO | ctxfs results save --session s1 --tool search --args '{"q":"TODO"}'
-    ctxfs results ls --session s1
-    ctxfs results load --session s1 --select 1,3
+one line each, and those that matter are loaded.
 
 They end with the session, or with the daemon; so they need a mount. There they
 are files too, results/SESSION-TOOL-HASH.json.`,
+		Example: `  rg --json TODO | ctxfs results save --session s1 --tool search --args '{"q":"TODO"}'
+  ctxfs results ls --session s1
+  ctxfs results load --session s1 --select 1,3`,
 		Args: args(noSuchCommand),
 		RunE: needSubcommand,
 	}
@@ -43,14 +42,14 @@ are files too, results/SESSION-TOOL-HASH.json.`,
 func newResultsLs(f *reachFlags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "ls [flags]",
-		Short: "Print the numbered list of the results",
+		Use:        "ls [flags]",
+		SuggestFor: []string{"list"},
+		Short:      "Print the numbered list of the results",
 		Long: `Print the results of the session (of all sessions, where none is said), numbered,
 the oldest first: the tool, a line on what it found, and the size. Nothing is
-loaded. ` + "`ctxfs results load --select`" + ` takes the numbers.
-
-    ctxfs results ls --session s1
-    1. search: Found 150 matches for "TODO" (12KB)`,
+loaded. ` + "`ctxfs results load --select`" + ` takes the numbers.`,
+		Example: `  ctxfs results ls --session s1
+  # 1. search: Found 150 matches for "TODO" (12KB)`,
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return f.reach(cmd, func(ctx context.Context, r *reached) error {
@@ -100,9 +99,8 @@ func newResultsLoad(f *reachFlags) *cobra.Command {
 		Short: "Write selected results to standard output",
 		Long: `Write results to standard output, one JSON object after the other: those with the
 numbers that ` + "`ctxfs results ls`" + ` prints for the session, or those at the paths that
-` + "`ctxfs results save`" + ` printed.
-
-    ctxfs results load --session s1 --select 1,2 | jq .result`,
+` + "`ctxfs results save`" + ` printed.`,
+		Example: `  ctxfs results load --session s1 --select 1,2 | jq .result`,
 		Args: func(cmd *cobra.Command, a []string) error {
 			if (selected == "") == (len(a) == 0) {
 				return usageError{errors.New("which results? --select numbers of the list, or name paths")}
@@ -167,12 +165,11 @@ func (r *reached) selected(ctx context.Context, numbers []int, args []string) ([
 func newResultsClear(f *reachFlags) *cobra.Command {
 	var all, asJSON bool
 	cmd := &cobra.Command{
-		Use:   "clear [flags]",
-		Short: "End a session: remove its results",
-		Long: `Remove the results of a session, or of --all.
-
-    ctxfs results clear --session s1`,
-		Args: args(cobra.NoArgs),
+		Use:     "clear [flags]",
+		Short:   "End a session: remove its results",
+		Long:    `Remove the results of a session, or of --all.`,
+		Example: `  ctxfs results clear --session s1`,
+		Args:    args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c := f.caller(os.Getenv)
 			switch {

@@ -21,11 +21,10 @@ func newResultsSave(f *reachFlags) *cobra.Command {
 		Short: "Save the output of a tool",
 		Long: `Save what a tool returned, from FILE or standard input, for the session: JSON as it
 is, other text as a string. Prints the path of the result; saving the same again
-is the same path.
-
-    rg -n TODO | ctxfs results save --session s1 --tool rg --args '{"pattern":"TODO"}'`,
-		Args: args(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, a []string) error { return s.run(cmd, f, a) },
+is the same path.`,
+		Example: `  rg -n TODO | ctxfs results save --session s1 --tool rg --args '{"pattern":"TODO"}'`,
+		Args:    args(cobra.MaximumNArgs(1)),
+		RunE:    func(cmd *cobra.Command, a []string) error { return s.run(cmd, f, a) },
 	}
 	cmd.Flags().StringVar(&s.tool, "tool", "", "the tool's `NAME`")
 	cmd.Flags().StringVar(&s.args, "args", "{}", "its arguments, a `JSON` object")

@@ -1,37 +1,59 @@
 package main
 
-import (
-	"errors"
-	"fmt"
+import "github.com/spf13/cobra"
 
-	"github.com/spf13/cobra"
+// The groups in which `ctxfs help` shows the commands. Every command that is
+// shown is in one of them.
+const (
+	groupMount   = "mount"
+	groupEntries = "entries"
+	groupVars    = "variables"
+	groupRooms   = "rooms"
+	groupAgents  = "agents"
+	groupKeeping = "housekeeping"
+	groupHelp    = "help"
 )
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "ctxfs",
-		Short:         "A durable context store for LLM agents, as a file system",
+		Use:   "ctxfs",
+		Short: "A durable context store for LLM agents, as a file system",
+		Long: `ctxfs keeps what LLM agents find out, in a directory. It mounts a store, by
+default at ~/context, and any program reads and writes it there with ordinary
+file calls. What is written is checked and completed, earlier versions are kept,
+and every change says who made it.
+
+Begin with "ctxfs mount" and read ~/context/README. The commands below do the
+same as files in the mount, and most of them work without a mount too.`,
+		Example: `  ctxfs mount
+  echo 'Tokens survive logging out.' | ctxfs new --agent alice --type finding logout
+  ctxfs search tokens
+  ctxfs status
+  ctxfs umount`,
 		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          args(noSuchCommand),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cmd.Help(); err != nil {
-				return err
-			}
-			return usageError{errors.New("which command?")}
-		},
+		RunE:          needSubcommand,
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newMount(), newUmount(), newStatus(), newCheck(), newProbe())
-	root.AddCommand(newVar(), newResults(), newMemory(), newHistory(), newRecord())
-	root.AddCommand(newNew(), newSupersede(), newEntryLog(), newDiff(), newRestore(), newSearch())
+	root.SetFlagErrorFunc(badFlag)
+	group(root, groupMount, "Mounts:", newMount(), newUmount(), newStatus(), newProbe())
+	group(root, groupEntries, "Entries, the Markdown files of agents:",
+		newNew(), newSearch(), newEntryLog(), newDiff(), newRestore(), newSupersede())
+	group(root, groupVars, "Variables, values that agents pass each other:", newVar())
+	group(root, groupRooms, "Other rooms of the store:", newResults(), newMemory(), newHistory(), newRecord())
+	group(root, groupKeeping, "Housekeeping:", newCheck())
+	group(root, groupHelp, "Help:", newCompletion())
+	root.SetHelpCommandGroupID(groupHelp)
+	root.CompletionOptions.DisableDefaultCmd = true // completion.go has ours
 	return root
 }
 
-func noSuchCommand(_ *cobra.Command, a []string) error {
-	if len(a) > 0 {
-		return fmt.Errorf("there is no command %q", a[0])
+// group puts commands below root, under a title of their own in its help.
+func group(root *cobra.Command, id, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: id, Title: title})
+	for _, c := range commands {
+		c.GroupID = id
+		root.AddCommand(c)
 	}
-	return nil
 }

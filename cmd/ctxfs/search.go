@@ -40,8 +40,9 @@ const positional = "\x00"
 func newSearch() *cobra.Command {
 	var f searchFlags
 	cmd := &cobra.Command{
-		Use:   "search [flags] [QUERY…]",
-		Short: "Find entries by words, expressions, tags, time and links",
+		Use:        "search [flags] [QUERY…]",
+		SuggestFor: []string{"find", "grep", "query"},
+		Short:      "Find entries by words, expressions, tags, time and links",
 		Long: `Find entries. QUERY is words, all of which must occur; "a phrase" in double
 quotes, which the shell must not take away; a prefix*; and, after --, -word for a
 word that must not occur. Case and accents do not matter. The best come first;

@@ -21,11 +21,13 @@ type mountStatus struct {
 func newStatus() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "status [flags] [MOUNTPOINT]",
-		Short: "List the mounts and say how they do",
+		Use:        "status [flags] [MOUNTPOINT]",
+		SuggestFor: []string{"list", "ls", "info", "df"},
+		Short:      "List the mounts and say how they do",
 		Long: fmt.Sprintf(`List the ctxfs mounts, or the one at MOUNTPOINT; of a single one, show how it
 does. A mount that gives no answer within %v is said not to answer.`, probeWait),
-		Args: args(cobra.MaximumNArgs(1)),
+		Example: "  ctxfs status\n  ctxfs status --json ~/context",
+		Args:    args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			list, err := statuses(a)
 			if err != nil {

@@ -19,12 +19,14 @@ const umountWait = 30 * time.Second
 func newUmount() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
-		Use:     "umount [flags] [MOUNTPOINT]",
-		Aliases: []string{"unmount"},
-		Short:   "End a mount; returns when everything is written",
+		Use:        "umount [flags] [MOUNTPOINT]",
+		Aliases:    []string{"unmount"},
+		SuggestFor: []string{"stop", "end"},
+		Short:      "End a mount; returns when everything is written",
 		Long: `End the mount at MOUNTPOINT, by default ~/context. Where files are open in it,
 it is taken out of the tree at once and ends when they are closed.`,
-		Args: args(cobra.MaximumNArgs(1)),
+		Example: "  ctxfs umount\n  ctxfs umount --force ~/context",
+		Args:    args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			point, err := mountpointArg(a)
 			if err != nil {

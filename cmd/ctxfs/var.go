@@ -22,15 +22,14 @@ func newVar() *cobra.Command {
 		Use:   "var",
 		Short: "Set, read and pass variables",
 		Long: `Variables are values under keys in scopes. Agents hand each other a small ref
-instead of the content:
-
-    seq 1 100000 | ctxfs var set numbers
-    ctxfs var ref numbers > ref.json       # 200 bytes, whatever the value's size
-    ctxfs var resolve - < ref.json
+instead of the content.
 
 A scope is global, agent:ID or session:ID; "agent" and "session" alone are the
 caller's own. A key is KEY, or SCOPE/KEY as ` + "`ctxfs var ls`" + ` prints it. Where a mount
 serves the store the variables are files there too, vars/SCOPE/KEY.`,
+		Example: `  seq 1 100000 | ctxfs var set numbers
+  ctxfs var ref numbers > ref.json       # 200 bytes, whatever the value's size
+  ctxfs var resolve - < ref.json`,
 		Args: args(noSuchCommand),
 		RunE: needSubcommand,
 	}
@@ -41,14 +40,6 @@ serves the store the variables are files there too, vars/SCOPE/KEY.`,
 		cmd.AddCommand(sub)
 	}
 	return cmd
-}
-
-// needSubcommand is what a command does that only has commands below it.
-func needSubcommand(cmd *cobra.Command, _ []string) error {
-	if err := cmd.Help(); err != nil {
-		return err
-	}
-	return usageError{errors.New("which command?")}
 }
 
 // flagsOfOne are the flags of a command on one variable.

@@ -23,10 +23,9 @@ func newVarGet(f *reachFlags) *cobra.Command {
 		Short: "Write a variable's value to standard output",
 		Long: `Write the value of a variable to standard output, as it is. Without a scope the
 key is looked up in the caller's session, then among its agent's variables, then
-among the global ones.
-
-    ctxfs var get agent:planner/plan.json | jq .steps`,
-		Args: args(cobra.ExactArgs(1)),
+among the global ones.`,
+		Example: `  ctxfs var get agent:planner/plan.json | jq .steps`,
+		Args:    args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			return f.reach(cmd, func(ctx context.Context, r *reached) error {
 				v, err := r.existing(ctx, a[0], o.scope)
@@ -95,10 +94,9 @@ func newVarRef(f *reachFlags) *cobra.Command {
 		Use:   "ref [flags] KEY",
 		Short: "Print a variable's ref, the handle to pass on",
 		Long: `Print the ref of a variable: one line of JSON that names its present value and
-says type and size. It takes the same time for any value; no content is read.
-
-    ctxfs var ref dataset
-    {"id":"…","key":"dataset","scope":"global","type":"text","sizeBytes":588895,"created":"…"}`,
+says type and size. It takes the same time for any value; no content is read.`,
+		Example: `  ctxfs var ref dataset
+  # {"id":"…","key":"dataset","scope":"global","type":"text","sizeBytes":588895,"created":"…"}`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			return f.reach(cmd, func(ctx context.Context, r *reached) error {
@@ -125,10 +123,9 @@ func newVarResolve(f *reachFlags) *cobra.Command {
 		Short: "Write the value that a ref names to standard output",
 		Long: `Write the value that a ref names to standard output; - reads the ref from
 standard input. A ref names one value: where the variable has got another one
-since, or is gone, that is an error, and nothing is written.
-
-    ctxfs var ref dataset | ctxfs var resolve -`,
-		Args: args(cobra.ExactArgs(1)),
+since, or is gone, that is an error, and nothing is written.`,
+		Example: `  ctxfs var ref dataset | ctxfs var resolve -`,
+		Args:    args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			ref, err := readRef(cmd, a[0])
 			if err != nil {

@@ -18,13 +18,13 @@ import (
 func newVarLs(f *reachFlags) *cobra.Command {
 	var l varLs
 	cmd := &cobra.Command{
-		Use:   "ls [flags]",
-		Short: "List the variables, without reading them",
+		Use:        "ls [flags]",
+		SuggestFor: []string{"list"},
+		Short:      "List the variables, without reading them",
 		Long: `List the variables of all scopes, or of one, with type and size. No content is
-read.
-
-    ctxfs var ls --scope agent --type json --prefix plan`,
-		Args: args(cobra.NoArgs),
+read.`,
+		Example: `  ctxfs var ls --scope agent --type json --prefix plan`,
+		Args:    args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if l.typ != "" {
 				if _, err := variables.ParseType(l.typ); err != nil {
@@ -141,12 +141,12 @@ func eachLine(ctx context.Context, r *reached, path string, do func(line []byte)
 func newVarRm(f *reachFlags) *cobra.Command {
 	o := flagsOfOne{reachFlags: f}
 	cmd := &cobra.Command{
-		Use:   "rm [flags] KEY...",
-		Short: "Remove variables",
-		Long: `Remove variables, durably. Refs of them name nothing any more.
-
-    ctxfs var rm session:s1/draft numbers`,
-		Args: args(cobra.MinimumNArgs(1)),
+		Use:        "rm [flags] KEY...",
+		SuggestFor: []string{"delete", "unset"},
+		Short:      "Remove variables",
+		Long:       `Remove variables, durably. Refs of them name nothing any more.`,
+		Example:    `  ctxfs var rm session:s1/draft numbers`,
+		Args:       args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			return f.reach(cmd, func(ctx context.Context, r *reached) error {
 				var errs []error
@@ -187,10 +187,9 @@ func newVarPromote(f *reachFlags) *cobra.Command {
 		Short: "Move a variable to another scope",
 		Long: `Move a variable to another scope, over what is there: from an agent's own to the
 global ones, so that everybody sees it. Refs of the old place name a removed
-variable.
-
-    ctxfs var promote plan.json --from agent:planner`,
-		Args: args(cobra.ExactArgs(1)),
+variable.`,
+		Example: `  ctxfs var promote plan.json --from agent:planner`,
+		Args:    args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			return f.reach(cmd, func(ctx context.Context, r *reached) error {
 				next, err := r.promote(ctx, a[0], from, to)

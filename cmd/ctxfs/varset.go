@@ -26,10 +26,9 @@ func newVarSet(f *reachFlags) *cobra.Command {
 		Short: "Give a variable a value: a file, or standard input",
 		Long: `Make the content of FILE, or of standard input, the value of a variable. Values
 of any length take the same memory. The old value stays until the new one is
-whole; agent, global and persisted variables are on disk then.
-
-    jq -n '{done: 3}' | ctxfs var set progress.json --scope agent
-    ctxfs var set dataset big.csv --json`,
+whole; agent, global and persisted variables are on disk then.`,
+		Example: `  jq -n '{done: 3}' | ctxfs var set progress.json --scope agent
+  ctxfs var set dataset big.csv --json`,
 		Args: args(cobra.RangeArgs(1, 2)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			return f.reach(cmd, func(ctx context.Context, r *reached) error {

@@ -20,10 +20,9 @@ func newVarSummary(f *reachFlags) *cobra.Command {
 		Short: "Say what a variable holds, in few tokens",
 		Long: `Print a summary of a variable's value in at most so many tokens, made from its
 content by type, or by the summarizer that the mount was given. The next one of
-the same value reads nothing.
-
-    ctxfs var summary dataset --tokens 100`,
-		Args: args(cobra.ExactArgs(1)),
+the same value reads nothing.`,
+		Example: `  ctxfs var summary dataset --tokens 100`,
+		Args:    args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			if tokens < 1 || tokens > variables.MaxSummaryTokens {
 				return usageError{fmt.Errorf("--tokens is 1 to %d", variables.MaxSummaryTokens)}
