@@ -98,6 +98,16 @@ type Version struct {
 	Revision Revision // the one it had while it was current
 }
 
+// Removal is an object, or versions of it, that [Store.Discard] shall remove.
+type Removal struct {
+	Key Key
+	// Object is the revision that the object must have to be removed; empty
+	// leaves the object where it is.
+	Object Revision
+	// Versions are removed where they still have the revision and number.
+	Versions []Version
+}
+
 // EventKind says what an [Event] is about.
 type EventKind int
 
@@ -172,6 +182,20 @@ type Store interface {
 
 	// OpenVersion returns the content of version n; ErrNotFound.
 	OpenVersion(ctx context.Context, key Key, n int) (Content, error)
+
+	// RestoreVersion puts back version n of key, which may be without an
+	// object, with the bytes of r and the time modTime, durably. ErrExists
+	// where there is a version n.
+	RestoreVersion(ctx context.Context, key Key, n int, r io.Reader, modTime time.Time) error
+
+	// Discard removes many objects and versions, and returns an error, or
+	// nil, for each of list in its order. An object of another revision is
+	// ErrConflict, and then its versions stay too; a missing one is
+	// ErrNotFound. The removal of objects is durable when it returns, that of
+	// versions later. Of each Removal the versions go before the object, so
+	// that a crash leaves none without its object. Cancelling ctx leaves the
+	// rest of the list as it is.
+	Discard(ctx context.Context, list []Removal) []error
 
 	// Watch reports changes until ctx ends, then closes the channel. A
 	// token of an earlier event resumes after it, or brings a Resync where

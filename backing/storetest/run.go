@@ -38,7 +38,7 @@ type test struct {
 func Run(t *testing.T, open func(t testing.TB) backing.Store) {
 	for _, group := range [][]test{
 		putTests, conditionTests, readTests, listTests, dirTests, appendTests,
-		attrTests, versionTests, uploadTests, concurrentTests, watchTests, keyTests,
+		attrTests, versionTests, discardTests, uploadTests, concurrentTests, watchTests, keyTests,
 	} {
 		runGroup(t, open, group)
 	}

@@ -1,0 +1,117 @@
+package storetest
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"ctxfs/backing"
+)
+
+// three puts three contents at key and returns the current one and the
+// versions.
+func three(t *testing.T, s backing.Store, key backing.Key) (backing.Meta, []backing.Version) {
+	t.Helper()
+	var m backing.Meta
+	for _, body := range []string{"1", "22", "333"} {
+		m = put(t, s, key, body, backing.PutOptions{KeepVersion: true})
+	}
+	list, err := s.Versions(context.Background(), key)
+	ok(t, err)
+	if len(list) != 2 {
+		t.Fatalf("versions %+v", list)
+	}
+	return m, list
+}
+
+func wantVersions(t *testing.T, s backing.Store, key backing.Key, numbers ...int) {
+	t.Helper()
+	list, err := s.Versions(context.Background(), key)
+	ok(t, err)
+	if len(list) != len(numbers) {
+		t.Fatalf("versions %+v, not %v", list, numbers)
+	}
+	for i, v := range list {
+		if v.N != numbers[i] {
+			t.Fatalf("versions %+v, not %v", list, numbers)
+		}
+	}
+}
+
+var discardTests = []test{
+	{"DiscardRemovesObjectsWithTheirVersions", func(t *testing.T, s backing.Store) {
+		makeDir(t, s, "d")
+		a, av := three(t, s, "d/a")
+		b, bv := three(t, s, "d/b")
+		three(t, s, "d/c")
+		for _, err := range s.Discard(context.Background(), []backing.Removal{
+			{Key: "d/a", Object: a.Revision, Versions: av}, {Key: "d/b", Object: b.Revision, Versions: bv}}) {
+			ok(t, err)
+		}
+		for _, key := range []backing.Key{"d/a", "d/b"} {
+			wantGone(t, s, key)
+			wantVersions(t, s, key)
+		}
+		wantBody(t, s, "d/c", "333")
+		wantVersions(t, s, "d/c", 1, 2)
+		put(t, s, "d/a", "new", backing.PutOptions{KeepVersion: true})
+		put(t, s, "d/a", "newer", backing.PutOptions{KeepVersion: true})
+		wantVersions(t, s, "d/a", 1)
+	}},
+	{"DiscardOfVersionsLeavesTheObject", func(t *testing.T, s backing.Store) {
+		_, list := three(t, s, "a")
+		ok(t, s.Discard(context.Background(), []backing.Removal{{Key: "a", Versions: list[:1]}})[0])
+		wantBody(t, s, "a", "333")
+		wantVersions(t, s, "a", 2)
+		put(t, s, "a", "4444", backing.PutOptions{KeepVersion: true})
+		wantVersions(t, s, "a", 2, 3)
+	}},
+	{"DiscardOfAnotherRevisionLeavesEverything", func(t *testing.T, s backing.Store) {
+		makeDir(t, s, "d")
+		old, list := three(t, s, "a")
+		put(t, s, "a", "4444", backing.PutOptions{KeepVersion: true})
+		errs := s.Discard(context.Background(), []backing.Removal{{Key: "a", Object: old.Revision, Versions: list},
+			{Key: "no", Object: "x"}, {Key: "d", Object: "x"}})
+		fails(t, errs[0], backing.ErrConflict)
+		fails(t, errs[1], backing.ErrNotFound)
+		fails(t, errs[2], backing.ErrIsDir)
+		wantBody(t, s, "a", "4444")
+		wantVersions(t, s, "a", 1, 2, 3)
+	}},
+	{"DiscardLeavesAVersionOfAnotherRevision", func(t *testing.T, s backing.Store) {
+		_, list := three(t, s, "a")
+		list[0].Revision = list[1].Revision
+		ok(t, s.Discard(context.Background(), []backing.Removal{{Key: "a", Versions: list[:1]}})[0])
+		wantVersions(t, s, "a", 1, 2)
+	}},
+	{"DiscardStopsWhenCancelled", func(t *testing.T, s backing.Store) {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		m := put(t, s, "a", "x", backing.PutOptions{})
+		fails(t, s.Discard(ctx, []backing.Removal{{Key: "a", Object: m.Revision}})[0], context.Canceled)
+		wantBody(t, s, "a", "x")
+	}},
+	{"ARestoredVersionIsOneOfThem", func(t *testing.T, s backing.Store) {
+		ctx := context.Background()
+		when := time.Date(2020, 1, 2, 3, 4, 5, 6, time.UTC)
+		makeDir(t, s, "d")
+		for _, n := range []int{3, 7} {
+			ok(t, s.RestoreVersion(ctx, "d/a", n, strings.NewReader("old"), when))
+		}
+		fails(t, s.RestoreVersion(ctx, "d/a", 7, strings.NewReader("other"), when), backing.ErrExists)
+		wantVersions(t, s, "d/a", 3, 7)
+		put(t, s, "d/a", "1", backing.PutOptions{KeepVersion: true})
+		put(t, s, "d/a", "2", backing.PutOptions{KeepVersion: true})
+		list, err := s.Versions(ctx, "d/a")
+		ok(t, err)
+		if len(list) != 3 || list[2].N != 8 || !list[0].ModTime.Equal(when) {
+			t.Fatalf("versions %+v", list)
+		}
+		c, err := s.OpenVersion(ctx, "d/a", 7)
+		ok(t, err)
+		if got := all(t, c); got != "old" {
+			t.Fatalf("version 7 is %q", got)
+		}
+	}},
+}
