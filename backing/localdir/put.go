@@ -65,10 +65,10 @@ type put struct {
 	o         backing.PutOptions
 	staged    *staged
 	published bool
-	synced    func() error // waits for the content's fsync; nil until it has begun
+	synced    func() error // waits for the content's sync; nil until it has begun
 }
 
-// parallelSync is the size, in bytes, up to which the content's fsync may go
+// parallelSync is the size, in bytes, up to which the content's sync may go
 // on under the key's lock, beside that of the version.
 const parallelSync = 1 << 20
 
@@ -123,13 +123,17 @@ func (p *put) commit(ctx context.Context, seen *stat) (*stat, error) {
 	return nil, errRestless
 }
 
-// beginSync starts the fsync of the staged content, once.
+// beginSync starts to bring the staged content to the disk, once.
 func (p *put) beginSync() {
 	if p.synced != nil {
 		return
 	}
+	sync := p.s.fsync
+	if p.s.ordered {
+		sync = p.s.writeOut
+	}
 	p.synced = async(func() error {
-		if err := p.s.fsync(p.staged.fd); err != nil {
+		if err := sync(p.staged.fd); err != nil {
 			return fmt.Errorf("sync content: %w", err)
 		}
 		return nil
@@ -165,8 +169,8 @@ func (p *put) adopt(seen, cur *stat) error {
 	return p.staged.dress(cur, p.o)
 }
 
-// replace keeps cur as a version, waits until everything is on disk, and
-// renames. again says that cur is not current any more.
+// replace keeps cur as a version and puts the staged file in its place. again
+// says that cur is not current any more.
 func (p *put) replace(cur *stat) (again bool, err error) {
 	if p.o.KeepVersion && cur != nil {
 		k, err := p.s.keep(p.key, p.dir, p.name, cur)
@@ -196,15 +200,23 @@ func (p *put) replace(cur *stat) (again bool, err error) {
 	if !now.sameState(cur) {
 		return true, nil
 	}
+	if p.s.ordered {
+		return p.publishOrdered(cur)
+	}
+	return false, p.publish()
+}
+
+// publish renames, and syncs the directory.
+func (p *put) publish() error {
 	if err := p.rename(); err != nil {
-		return false, err
+		return err
 	}
 	p.published = true
 	p.s.appends.replaced(p.key)
 	if err := p.s.fsync(p.dir); err != nil {
-		return false, fmt.Errorf("%w: sync directory: %w", backing.ErrUnknown, err)
+		return fmt.Errorf("%w: sync directory: %w", backing.ErrUnknown, err)
 	}
-	return false, nil
+	return nil
 }
 
 // rename moves the staged file to the key in one step.

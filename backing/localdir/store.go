@@ -26,6 +26,8 @@ type Store struct {
 	log      *slog.Logger
 	lockFD   int                // -1 without a lock
 	fsync    func(fd int) error // fsync(2), that of every write but the making of the top
+	writeOut func(fd int) error // the file's bytes reach the device, see ordered.go
+	ordered  bool               // the file system keeps the order of names, see ordered.go
 
 	life   sync.RWMutex // guards closed and the descriptors above; held for reading by every call
 	closed bool
@@ -49,7 +51,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	s := &Store{readOnly: o.ReadOnly, log: o.Log, lockFD: -1, fsync: fsync}
+	s := &Store{readOnly: o.ReadOnly, log: o.Log, lockFD: -1, fsync: fsync, writeOut: writeOut}
 	s.keys.seed = maphash.MakeSeed()
 	if err := s.open(dir); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
@@ -69,6 +71,7 @@ func (s *Store) open(dir string) error {
 		return err
 	}
 	s.tree = newTree(fd)
+	s.ordered = keepsOrder(fd)
 	err = s.takeOver(dir)
 	if err == unix.EROFS {
 		s.readOnly = true

@@ -16,10 +16,11 @@ import (
 	"ctxfs/backing"
 )
 
-// syncs records what is synced, by its path below the store, and can fail.
+// syncs records what is synced, by its path below the store, and can fail. The
+// name "written" is of staged content that is only written out.
 type syncs struct {
 	dir  string
-	fail string // a path that begins so fails to sync
+	fail string // this fails to sync
 	mu   sync.Mutex
 	list []string
 }
@@ -28,7 +29,7 @@ type syncs struct {
 func record(t *testing.T, s *Store, dir string) *syncs {
 	t.Helper()
 	r := &syncs{dir: dir}
-	real := s.fsync
+	fsync, writeOut := s.fsync, s.writeOut
 	s.fsync = func(fd int) error {
 		path, err := os.Readlink(procPath(fd))
 		if err != nil {
@@ -38,16 +39,21 @@ func record(t *testing.T, s *Store, dir string) *syncs {
 		if strings.HasPrefix(name, string(stagingDir)+"/") {
 			name = "staged"
 		}
-		r.mu.Lock()
-		r.list = append(r.list, name)
-		fail := r.fail != "" && name == r.fail
-		r.mu.Unlock()
-		if fail {
-			return unix.EIO
-		}
-		return real(fd)
+		return r.add(name, fsync, fd)
 	}
+	s.writeOut = func(fd int) error { return r.add("written", writeOut, fd) }
 	return r
+}
+
+func (r *syncs) add(name string, real func(int) error, fd int) error {
+	r.mu.Lock()
+	r.list = append(r.list, name)
+	fail := r.fail != "" && name == r.fail
+	r.mu.Unlock()
+	if fail {
+		return unix.EIO
+	}
+	return real(fd)
 }
 
 // take returns what was synced since the last take, sorted.
@@ -61,52 +67,79 @@ func (r *syncs) take() []string {
 }
 
 func TestEveryWriteSyncsWhatItChanged(t *testing.T) {
+	for _, ordered := range []bool{false, true} {
+		testSyncs(t, ordered)
+	}
+}
+
+func testSyncs(t *testing.T, ordered bool) {
 	dir := realDir(t)
 	s := openStore(t, dir, Options{})
 	defer s.Close()
+	s.ordered = ordered
 	r := record(t, s, dir)
 	ctx := context.Background()
 	mustMake := func(key backing.Key) { _, err := s.MakeDir(ctx, key, 0o755); must(t, err) }
 	mustAppend := func() { _, err := s.Append(ctx, "d/log", []byte("x")); must(t, err) }
+	inOrder := func(name string) []string { return []string{name, "written"} }
 	for _, step := range []struct {
-		what string
-		do   func()
-		want []string
+		what    string
+		do      func()
+		want    []string
+		ordered []string // in an ordered store, where that is something else
 	}{
-		{"MakeDir", func() { mustMake("d") }, []string{"", "d"}},
-		{"create", func() { putString(t, s, "d/a", "1", backing.PutOptions{If: backing.Absent}) }, []string{"d", "staged"}},
+		{what: "MakeDir", do: func() { mustMake("d") }, want: []string{"", "d"}},
+		{"create", func() { putString(t, s, "d/a", "1", backing.PutOptions{If: backing.Absent}) },
+			[]string{"d", "staged"}, inOrder("d/a")},
 		{"first version", func() { putString(t, s, "d/a", "2", backing.PutOptions{KeepVersion: true}) },
-			[]string{".ctxfs/versions", ".ctxfs/versions/d", ".ctxfs/versions/d/a", "d", "staged"}},
+			[]string{".ctxfs/versions", ".ctxfs/versions/d", ".ctxfs/versions/d/a", "d", "staged"}, inOrder("d/a")},
 		{"second version", func() { putString(t, s, "d/a", "3", backing.PutOptions{KeepVersion: true}) },
-			[]string{".ctxfs/versions/d/a", "d", "staged"}},
-		{"append", mustAppend, nil},
-		{"Sync of a new log", func() { must(t, s.Sync(ctx, "d/log")) }, []string{"d", "d/log"}},
-		{"append again", mustAppend, nil},
-		{"Sync of a log known", func() { must(t, s.Sync(ctx, "d/log")) }, []string{"d/log"}},
-		{"Rename", func() { must(t, s.Rename(ctx, "d/log", "log", 0)) }, []string{"", "d"}},
-		{"Remove", func() { must(t, s.Remove(ctx, "d/a", "")) }, []string{"d"}},
-		{"RemoveDir", func() { must(t, s.RemoveDir(ctx, "d")) }, []string{""}},
+			[]string{".ctxfs/versions/d/a", "d", "staged"}, inOrder("d/a")},
+		{what: "append", do: mustAppend, want: nil},
+		{what: "Sync of a new log", do: func() { must(t, s.Sync(ctx, "d/log")) }, want: []string{"d", "d/log"}},
+		{what: "append again", do: mustAppend, want: nil},
+		{what: "Sync of a log known", do: func() { must(t, s.Sync(ctx, "d/log")) }, want: []string{"d/log"}},
+		{what: "Rename", do: func() { must(t, s.Rename(ctx, "d/log", "log", 0)) }, want: []string{"", "d"}},
+		{what: "Remove", do: func() { must(t, s.Remove(ctx, "d/a", "")) }, want: []string{"d"}},
+		{what: "RemoveDir", do: func() { must(t, s.RemoveDir(ctx, "d")) }, want: []string{""}},
 		{"own directories", func() { putString(t, s, ".ctxfs/vars/x", "1", backing.PutOptions{}) },
-			[]string{".ctxfs", ".ctxfs/vars", "staged"}},
-		{"conflict", func() { _, _ = s.Put(ctx, "log", strings.NewReader("x"), backing.PutOptions{If: "no", Op: "o"}) }, nil},
+			[]string{".ctxfs", ".ctxfs/vars", "staged"}, []string{".ctxfs", ".ctxfs/vars/x", "written"}},
+		{what: "conflict", do: func() { _, _ = s.Put(ctx, "log", strings.NewReader("x"), backing.PutOptions{If: "no", Op: "o"}) }, want: nil},
 	} {
 		step.do()
-		if got := r.take(); !slices.Equal(got, step.want) {
-			t.Errorf("%s syncs %q, not %q", step.what, got, step.want)
+		want := step.want
+		if ordered && step.ordered != nil {
+			want = step.ordered
+		}
+		if got := r.take(); !slices.Equal(got, want) {
+			t.Errorf("ordered %v: %s syncs %q, not %q", ordered, step.what, got, want)
 		}
 	}
 }
 
-func TestNothingIsPublishedBeforeItIsSynced(t *testing.T) {
+func TestAPutThatFailsToSyncDidNotHappen(t *testing.T) {
 	for _, broken := range []string{"staged", ".ctxfs/versions/d/a", ".ctxfs/versions/d", ".ctxfs/versions"} {
+		testFailedPut(t, false, broken)
+	}
+	for _, broken := range []string{"written", "d/a"} {
+		testFailedPut(t, true, broken)
+	}
+}
+
+func testFailedPut(t *testing.T, ordered bool, broken string) {
+	for _, keep := range []bool{true, false} {
+		if !keep && strings.Contains(broken, "versions") {
+			continue
+		}
 		dir := realDir(t)
 		s := openStore(t, dir, Options{})
+		s.ordered = ordered
 		_, err := s.MakeDir(context.Background(), "d", 0o755)
 		must(t, err)
 		putString(t, s, "d/a", "old", backing.PutOptions{})
 		r := record(t, s, dir)
 		r.fail = broken
-		_, err = s.Put(context.Background(), "d/a", strings.NewReader("new"), backing.PutOptions{KeepVersion: true})
+		_, err = s.Put(context.Background(), "d/a", strings.NewReader("new"), backing.PutOptions{KeepVersion: keep})
 		wantErr(t, err, unix.EIO)
 		if errors.Is(err, backing.ErrUnknown) {
 			t.Errorf("%s: it is known that nothing happened: %v", broken, err)
@@ -115,12 +148,19 @@ func TestNothingIsPublishedBeforeItIsSynced(t *testing.T) {
 		if list, err := s.Versions(context.Background(), "d/a"); err != nil || len(list) != 0 {
 			t.Errorf("%s: versions %v, %v", broken, list, err)
 		}
-		for _, left := range []string{"staging", "versions/d/a"} {
-			if list, err := os.ReadDir(filepath.Join(dir, ".ctxfs", left)); err != nil || len(list) != 0 {
-				t.Errorf("%s: %s holds %v, %v", broken, left, list, err)
-			}
-		}
+		wantEmpty(t, filepath.Join(dir, ".ctxfs/staging"), filepath.Join(dir, ".ctxfs/versions/d/a"))
 		must(t, s.Close())
+	}
+}
+
+// wantEmpty fails where one of dirs holds something; one that is missing does not.
+func wantEmpty(t *testing.T, dirs ...string) {
+	t.Helper()
+	for _, dir := range dirs {
+		list, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, os.ErrNotExist) || len(list) != 0 {
+			t.Errorf("%s holds %v, %v", dir, list, err)
+		}
 	}
 }
 
@@ -128,6 +168,7 @@ func TestARetryAfterAFailedDirectorySyncSyncsAgain(t *testing.T) {
 	dir := realDir(t)
 	s := openStore(t, dir, Options{})
 	defer s.Close()
+	s.ordered = false
 	ctx := context.Background()
 	_, err := s.MakeDir(ctx, "d", 0o755)
 	must(t, err)
@@ -156,21 +197,28 @@ func TestALargePutIsSyncedBeforeItTakesTheLock(t *testing.T) {
 	dir := realDir(t)
 	s := openStore(t, dir, Options{})
 	defer s.Close()
-	locked := false
-	real := s.fsync
-	s.fsync = func(fd int) error {
-		st, err := statFD(fd)
-		if err == nil && st.isRegular() {
+	for _, ordered := range []bool{false, true} {
+		s.ordered = ordered
+		synced, locked := false, false
+		look := func(fd int) error {
 			mu := &s.keys.mu[s.keys.of("a")]
 			if locked = !mu.TryLock(); !locked {
 				mu.Unlock()
 			}
+			synced = true
+			return nil
 		}
-		return errors.Join(err, real(fd))
-	}
-	putString(t, s, "a", strings.Repeat("x", parallelSync+1), backing.PutOptions{})
-	if locked {
-		t.Fatal("other puts of the key wait for the disk")
+		s.writeOut = look
+		s.fsync = func(fd int) error {
+			if synced {
+				return nil
+			}
+			return look(fd)
+		}
+		putString(t, s, "a", strings.Repeat("x", parallelSync+1), backing.PutOptions{})
+		if !synced || locked {
+			t.Fatalf("ordered %v: synced %v; other puts of the key wait for the disk: %v", ordered, synced, locked)
+		}
 	}
 }
 
@@ -178,6 +226,7 @@ func TestAnEditByAnotherProgramWhileAPutSyncsIsNotLost(t *testing.T) {
 	for _, conditional := range []bool{false, true} {
 		dir := realDir(t)
 		s := openStore(t, dir, Options{})
+		s.ordered = false
 		m := putString(t, s, "a", "old", backing.PutOptions{})
 		real, edited := s.fsync, false
 		var once sync.Once

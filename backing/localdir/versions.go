@@ -68,8 +68,12 @@ func (s *Store) linkVersion(key backing.Key, vdir, dir int, name string, cur *st
 	}
 }
 
-// sync makes the link durable. It runs beside the staged file's fsync.
+// sync makes the link durable, beside the staged file's sync; in an ordered
+// store it is so before the rename anyway.
 func (k *kept) sync(s *Store) error {
+	if s.ordered {
+		return nil
+	}
 	waits := make([]func() error, len(k.fds))
 	for i, fd := range k.fds {
 		waits[i] = async(func() error { return s.fsync(fd) })
