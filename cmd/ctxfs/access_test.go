@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ctxfs/access"
+	"ctxfs/operations"
 )
 
 // accessSuite is `access-suite STORE`: it does every operation of
@@ -119,8 +120,8 @@ func (s transcript) others() {
 	s.list("memories/m1")
 	s.list("memories/m2")
 	line := `{"tool_name":"a","params":1,"result":2,"success":true,"timestamp":"2026-02-21T15:10:00Z","id":"3242fef4-30f1-42fd-a85f-684f451d4f9d"}` + "\n"
-	s.said(s.f.Append(s.ctx, historyFile, []byte(line)), "append")
-	s.show(historyFile)
+	s.said(s.f.Append(s.ctx, operations.HistoryFile, []byte(line)), "append")
+	s.show(operations.HistoryFile)
 	const entry = "alice/s1/20260221T143022-x.md"
 	s.write(entry, "---\ntype: finding\n---\nbody\n", nil)
 	s.show(entry)
@@ -135,9 +136,9 @@ func (s transcript) refusals() {
 	s.show("vars/global/x.json.rej")
 	s.write("vars/global/.hidden", "x", nil)
 	s.write("results/s1-a-1.json", "{}", nil)
-	s.said(s.f.Append(s.ctx, historyFile, []byte("no JSON\n")), "append")
-	s.write(historyFile, "", nil)
-	s.said(s.f.Remove(s.ctx, historyFile), "remove")
+	s.said(s.f.Append(s.ctx, operations.HistoryFile, []byte("no JSON\n")), "append")
+	s.write(operations.HistoryFile, "", nil)
+	s.said(s.f.Remove(s.ctx, operations.HistoryFile), "remove")
 	s.said(s.f.Append(s.ctx, "memories/m1/entries.jsonl", []byte("{\"context\":1}\n")), "append")
 	s.write("alice/20260221T143022-y.md", "no frontmatter\n", nil)
 	s.said(s.f.Remove(s.ctx, "alice/s1/20260221T143022-x.md"), "remove")

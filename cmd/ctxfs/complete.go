@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ctxfs/access"
+	"ctxfs/operations"
 	"ctxfs/variables"
 )
 
@@ -22,7 +23,7 @@ func (f *reachFlags) mounted() (*reached, bool) {
 	if err != nil || point == "" {
 		return nil, false
 	}
-	return &reached{access.NewMount(point, nil), dir, point, f.caller(os.Getenv)}, true
+	return newReached(access.NewMount(point, nil), dir, point, f.caller(os.Getenv)), true
 }
 
 // completeKeys offers variables: the keys that the caller sees without a
@@ -32,17 +33,16 @@ func (f *reachFlags) completeKeys(cmd *cobra.Command, args []string, begun strin
 	if !ok || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	scopes, before, prefix := variables.Scopes(r.caller), "", begun
+	scopes, before, prefix := variables.Scopes(r.Caller), "", begun
 	if scope, key, ok := strings.Cut(begun, "/"); ok {
-		s, err := r.parseScope(scope)
+		s, err := r.ParseScope(scope)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		scopes, before, prefix = []variables.Scope{s}, scope+"/", key
 	}
 	var keys []string
-	l := varLs{prefix: prefix}
-	err := l.each(context.Background(), r, scopes, func(m variables.Meta) error {
+	err := r.EachVariable(context.Background(), scopes, "", prefix, func(m variables.Meta) error {
 		if len(keys) == completions {
 			return errEnough
 		}
@@ -66,7 +66,7 @@ func (f *reachFlags) completeMemories(cmd *cobra.Command, args []string, begun s
 	if !ok {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	infos, err := r.List(context.Background(), strings.TrimSuffix(memoriesDir, "/"))
+	infos, err := r.List(context.Background(), operations.MemoriesDir)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

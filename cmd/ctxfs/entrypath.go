@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"ctxfs/backing"
-	"ctxfs/codec"
+	"ctxfs/operations"
 )
 
 // entry returns the path of an entry from the store's root. arg is a path in
@@ -38,13 +38,13 @@ func (f *reachFlags) entry(arg string) (string, error) {
 	}
 	if inside(abs, dir) {
 		if _, err := os.Lstat(abs); err == nil {
-			return entryKey(strings.TrimPrefix(abs[len(dir):], "/"))
+			return operations.EntryPath(strings.TrimPrefix(abs[len(dir):], "/"))
 		}
 	}
 	if filepath.IsAbs(arg) {
 		return "", fmt.Errorf("%s: %w, neither in a mount nor in the store %s", arg, fs.ErrNotExist, dir)
 	}
-	return entryKey(path.Clean(arg))
+	return operations.EntryPath(path.Clean(arg))
 }
 
 // entryInMount is the path from the store's root of what is at abs in m; ""
@@ -72,14 +72,5 @@ func (f *reachFlags) entryInMount(m mount, abs string) (string, error) {
 	if err != nil || !filepath.IsLocal(rel) {
 		return "", fmt.Errorf("%s leads out of the mount at %s", abs, m.Point)
 	}
-	return entryKey(rel)
-}
-
-// entryKey checks that rel can be the path of an entry.
-func entryKey(rel string) (string, error) {
-	parts := strings.Split(rel, "/")
-	if _, err := backing.ParseKey(rel); err != nil || len(parts) < 2 || len(parts) > 3 || !codec.IsEntry(parts[len(parts)-1]) {
-		return "", fmt.Errorf("%q is not the path of an entry; name it as <agent>/<timestamp>-<slug>.md", rel)
-	}
-	return rel, nil
+	return operations.EntryPath(rel)
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"ctxfs/operations"
 )
 
 // The exit codes, the only place where they are numbered.
@@ -42,7 +44,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "ctxfs: %v\n", err)
 	}
 	var usage usageError
-	if errors.As(err, &usage) {
+	var argument *operations.ArgumentError
+	if errors.As(err, &usage) || errors.As(err, &argument) {
 		fmt.Fprintf(stderr, "ctxfs: `%s --help` says more\n", cmd.CommandPath())
 		return exitUsage
 	}

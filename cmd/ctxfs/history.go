@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strconv"
 	"strings"
 	"time"
@@ -14,9 +13,6 @@ import (
 
 	"ctxfs/invocations"
 )
-
-// historyFile is the invocations in the store's files.
-const historyFile = "invocations/context.jsonl"
 
 func newHistory() *cobra.Command {
 	f := &reachFlags{}
@@ -88,32 +84,7 @@ func parseSince(s string, now time.Time) (time.Time, bool) {
 }
 
 func (h *history) run(ctx context.Context, cmd *cobra.Command, r *reached) error {
-	c, err := r.Open(ctx, historyFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	begin, err := invocations.Begin(c, c.Size(), h.Filter)
-	if err != nil {
-		return err
-	}
-	out := cmd.OutOrStdout()
-	show := h.shower(out)
-	for e, err := range invocations.Entries(io.NewSectionReader(c, begin, c.Size()-begin)) {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err == nil && h.Matches(e) {
-			err = show(e)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.EachInvocation(ctx, h.Filter, h.shower(cmd.OutOrStdout()))
 }
 
 // shower prints an entry: as it is stored, or as a row.

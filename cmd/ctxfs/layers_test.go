@@ -30,11 +30,12 @@ var layers = map[string][]string{
 	"index":             append([]string{"entries"}, ofRooms...),
 	"views":             append([]string{"index"}, ofRooms...),
 	"access":            append([]string{"backing/localdir"}, append(rooms, ofRooms...)...),
-	"mcpserver":         append([]string{"access", "index"}, append(rooms, ofRooms...)...),
+	"operations":        append([]string{"access"}, append(rooms, ofRooms...)...),
+	"mcpserver":         append([]string{"access", "index", "operations"}, append(rooms, ofRooms...)...),
 	"torture":           append([]string{"fusefs", "torture/trace", "torture/disk", "backing/localdir"}, append(rooms, ofRooms...)...),
 	"torture/trace":     {},
 	"torture/disk":      {},
-	"cmd/ctxfs":         append([]string{"fusefs", "index", "views", "access", "mcpserver", "backing/localdir"}, append(rooms, ofRooms...)...),
+	"cmd/ctxfs":         append([]string{"fusefs", "index", "views", "access", "operations", "mcpserver", "backing/localdir"}, append(rooms, ofRooms...)...),
 }
 
 var rooms = []string{"entries", "variables", "results", "memories", "invocations"}

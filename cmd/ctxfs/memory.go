@@ -11,13 +11,8 @@ import (
 
 	"ctxfs/access"
 	"ctxfs/memories"
+	"ctxfs/operations"
 )
-
-// memoriesDir is where the memories lie in the store's files.
-const memoriesDir = "memories/"
-
-func contextPath(memory string) string { return memoriesDir + memory + "/context.md" }
-func entriesPath(memory string) string { return memoriesDir + memory + "/entries.jsonl" }
 
 func newMemory() *cobra.Command {
 	f := &reachFlags{}
@@ -73,10 +68,10 @@ without one it is on disk when the command ends.`,
 			}
 			defer in.Close()
 			return f.reach(cmd, func(ctx context.Context, r *reached) error {
-				if err := r.Write(ctx, contextPath(a[0]), in, nil); err != nil || !await {
+				if err := r.Write(ctx, operations.ContextPath(a[0]), in, nil); err != nil || !await {
 					return err
 				}
-				return r.Sync(ctx, contextPath(a[0]))
+				return r.Sync(ctx, operations.ContextPath(a[0]))
 			})
 		},
 	}
@@ -98,10 +93,10 @@ queued or on disk. With --json it is the snapshot, context.json.`,
 				var err error
 				if asJSON {
 					var text []byte
-					text, err = access.ReadAll(ctx, r, memoriesDir+a[0]+"/context.json")
+					text, err = access.ReadAll(ctx, r, operations.MemoriesDir+"/"+a[0]+"/context.json")
 					err = errors.Join(err, printLine(cmd, string(text)))
 				} else {
-					err = copyOut(ctx, cmd, r, contextPath(a[0]))
+					err = copyOut(ctx, cmd, r, operations.ContextPath(a[0]))
 				}
 				if errors.Is(err, fs.ErrNotExist) {
 					return fmt.Errorf("the memory %s has no context document", a[0])
@@ -123,14 +118,7 @@ func newMemoryAwait(f *reachFlags) *cobra.Command {
 		Args:    memoryAnd(0),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			return f.reach(cmd, func(ctx context.Context, r *reached) error {
-				err := r.Sync(ctx, contextPath(a[0]))
-				if errors.Is(err, fs.ErrNotExist) {
-					err = r.Sync(ctx, entriesPath(a[0]))
-				}
-				if errors.Is(err, fs.ErrNotExist) {
-					return fmt.Errorf("there is no memory %s, or nothing in it", a[0])
-				}
-				return err
+				return r.Await(ctx, a[0])
 			})
 		},
 	}
@@ -147,7 +135,7 @@ func newMemoryLs(f *reachFlags) *cobra.Command {
 		Args:       args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return f.reach(cmd, func(ctx context.Context, r *reached) error {
-				all, err := r.List(ctx, memoriesDir[:len(memoriesDir)-1])
+				all, err := r.List(ctx, operations.MemoriesDir)
 				if err != nil {
 					return err
 				}
@@ -184,13 +172,13 @@ func newMemoryLs(f *reachFlags) *cobra.Command {
 // memory describes a memory whose directory was changed at modified.
 func (r *reached) memory(ctx context.Context, name string, modified time.Time) (memories.Meta, error) {
 	m := memories.Meta{Memory: name, Modified: modified.UTC()}
-	doc, err := r.Stat(ctx, contextPath(name))
+	doc, err := r.Stat(ctx, operations.ContextPath(name))
 	if err == nil {
 		m.HasContext, m.SizeBytes, m.Modified = true, doc.Size, doc.ModTime.UTC()
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return m, err
 	}
-	entries, err := r.Stat(ctx, entriesPath(name))
+	entries, err := r.Stat(ctx, operations.EntriesPath(name))
 	if err == nil {
 		m.EntryBytes = entries.Size
 	} else if !errors.Is(err, fs.ErrNotExist) {

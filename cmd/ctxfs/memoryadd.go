@@ -1,17 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"ctxfs/memories"
+	"ctxfs/operations"
 )
 
 func newMemoryAdd(f *reachFlags) *cobra.Command {
@@ -58,7 +56,7 @@ func (e *memoryAdd) run(cmd *cobra.Command, f *reachFlags, a []string) error {
 		lines = append(lines, '\n')
 	}
 	return f.reach(cmd, func(ctx context.Context, r *reached) error {
-		if err := r.Append(ctx, entriesPath(a[0]), lines); err != nil || !e.json {
+		if err := r.Append(ctx, operations.EntriesPath(a[0]), lines); err != nil || !e.json {
 			return err
 		}
 		return printJSON(cmd.OutOrStdout(), map[string]string{"memory": a[0], "id": e.id})
@@ -79,25 +77,14 @@ func (e *memoryAdd) text(cmd *cobra.Command, args []string) ([]byte, error) {
 
 // line is the entry that text becomes, in the fields of reference/3's backend.
 func (e *memoryAdd) line(text []byte) ([]byte, error) {
-	raw := strings.TrimSuffix(string(text), "\n")
-	if raw == "" {
-		return nil, errors.New("an empty entry says nothing")
+	entry := operations.MemoryEntry{ID: e.id, RawEntry: strings.TrimSuffix(string(text), "\n"), Summary: e.summary}
+	for name, value := range e.tags {
+		if entry.Tags == nil {
+			entry.Tags = map[string]any{}
+		}
+		entry.Tags[name] = value
 	}
-	if e.id == "" {
-		e.id = uuid.NewString()
-	}
-	entry := struct {
-		ID       string            `json:"id"`
-		RawEntry string            `json:"rawEntry"`
-		Summary  string            `json:"summary,omitempty"`
-		Tags     map[string]string `json:"tags,omitempty"`
-	}{e.id, raw, e.summary, e.tags}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(entry); err != nil {
-		return nil, err
-	}
-	_, err := memories.ParseEntry(b.Bytes())
-	return b.Bytes(), err
+	line, err := entry.Line()
+	e.id = entry.ID
+	return line, err
 }

@@ -17,6 +17,7 @@ import (
 	"ctxfs/access"
 	"ctxfs/backing/localdir"
 	"ctxfs/codec"
+	"ctxfs/operations"
 	"ctxfs/room"
 )
 
@@ -55,10 +56,12 @@ func (f *reachFlags) caller(getenv func(string) string) room.Caller {
 
 // reached is the files of the store that a command works on.
 type reached struct {
-	access.Files
-	dir    string
-	point  string // where a daemon serves it; "" where this process has it
-	caller room.Caller
+	operations.Actor
+	dir string
+}
+
+func newReached(files access.Files, dir, point string, caller room.Caller) *reached {
+	return &reached{operations.Actor{Files: files, Point: point, Caller: caller}, dir}
 }
 
 // reach calls do with the store. Where a mount serves it that is asked,
@@ -90,11 +93,11 @@ func (f *reachFlags) open(stderr io.Writer, o access.Options) (*reached, error) 
 			if err := beNamed(caller); err != nil {
 				return nil, err
 			}
-			return &reached{access.NewMount(point, nil), dir, point, caller}, nil
+			return newReached(access.NewMount(point, nil), dir, point, caller), nil
 		}
 		files, err := access.OpenStore(dir, o)
 		if err == nil {
-			return &reached{files, dir, "", caller}, nil
+			return newReached(files, dir, "", caller), nil
 		}
 		if locked := (*localdir.LockedError)(nil); !errors.As(err, &locked) {
 			return nil, err
@@ -168,7 +171,7 @@ func beNamed(c room.Caller) error {
 
 // needsMount fails where what would die with this process.
 func (r *reached) needsMount(what, instead string) error {
-	if r.point != "" {
+	if r.Point != "" {
 		return nil
 	}
 	return fmt.Errorf("%s would be gone at once: no daemon serves the store %s; `ctxfs mount` first%s", what, r.dir, instead)

@@ -84,15 +84,11 @@ func (r *record) keep(ctx context.Context, cmd *cobra.Command, f *reachFlags, o 
 	if err != nil {
 		return err
 	}
-	line, err := e.MarshalJSON()
-	if err != nil {
-		return err
-	}
 	files, err := f.open(cmd.ErrOrStderr(), access.Options{})
 	if err != nil {
 		return err
 	}
-	return errors.Join(files.Append(context.WithoutCancel(ctx), historyFile, append(line, '\n')), files.Close())
+	return errors.Join(files.Record(context.WithoutCancel(ctx), e), files.Close())
 }
 
 // paramsJSON and resultJSON are what a recorded command looks like.

@@ -63,15 +63,15 @@ func (r *reached) restore(ctx context.Context, path string, n int, text []byte) 
 // label is who a changelog line names: the caller, else the mount's --agent,
 // else this program.
 func (r *reached) label() string {
-	if r.caller.Agent != "" {
-		return r.caller.Agent
+	if r.Caller.Agent != "" {
+		return r.Caller.Agent
 	}
 	var mounted struct {
 		Agent string `json:"agent"`
 	}
-	if r.point != "" {
+	if r.Point != "" {
 		// Without an answer there is still a name.
-		s, _ := probe(r.point)
+		s, _ := probe(r.Point)
 		_ = json.Unmarshal(s.Raw, &mounted)
 	}
 	return cmp.Or(codec.CleanLabel(mounted.Agent), programName)

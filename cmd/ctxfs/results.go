@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,11 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ctxfs/operations"
 	"ctxfs/results"
 )
-
-// resultsDir is where the results lie in the store's files.
-const resultsDir = "results/"
 
 func newResults() *cobra.Command {
 	f := &reachFlags{}
@@ -53,7 +50,7 @@ loaded. ` + "`ctxfs results load --select`" + ` takes the numbers.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return f.reach(cmd, func(ctx context.Context, r *reached) error {
-				all, err := r.results(ctx)
+				all, err := r.Results(ctx, r.Caller.Session)
 				if err != nil {
 					return err
 				}
@@ -73,23 +70,6 @@ loaded. ` + "`ctxfs results load --select`" + ` takes the numbers.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: one pointer a line, with its description")
 	return cmd
-}
-
-// results are those of the caller's session, of all where it has none, in the
-// order in which they were saved.
-func (r *reached) results(ctx context.Context) ([]results.Listed, error) {
-	var all []results.Listed
-	err := eachLine(ctx, r, resultsDir+".list", func(line []byte) error {
-		var l results.Listed
-		if err := json.Unmarshal(line, &l); err != nil {
-			return fmt.Errorf("read the list of results: %w", err)
-		}
-		if r.caller.Session == "" || l.SessionID == r.caller.Session {
-			all = append(all, l)
-		}
-		return nil
-	})
-	return all, err
 }
 
 func newResultsLoad(f *reachFlags) *cobra.Command {
@@ -143,15 +123,15 @@ func notLoaded(path string, err error) error {
 func (r *reached) selected(ctx context.Context, numbers []int, args []string) ([]string, error) {
 	var paths []string
 	for _, a := range args {
-		if !strings.HasPrefix(a, resultsDir) {
-			a = resultsDir + a
+		if !strings.HasPrefix(a, operations.ResultsDir+"/") {
+			a = operations.ResultsDir + "/" + a
 		}
 		paths = append(paths, a)
 	}
 	if len(numbers) == 0 {
 		return paths, nil
 	}
-	all, err := r.results(ctx)
+	all, err := r.Results(ctx, r.Caller.Session)
 	if err != nil {
 		return nil, err
 	}
@@ -179,10 +159,11 @@ func newResultsClear(f *reachFlags) *cobra.Command {
 				return usageError{errors.New("which session? say --session, or --all")}
 			}
 			return f.reach(cmd, func(ctx context.Context, r *reached) error {
+				session := r.Caller.Session
 				if all {
-					r.caller.Session = ""
+					session = ""
 				}
-				n, err := r.clearResults(ctx)
+				n, err := r.ClearResults(ctx, session)
 				if err == nil && asJSON {
 					err = printJSON(cmd.OutOrStdout(), map[string]int{"cleared": n})
 				}
@@ -193,22 +174,6 @@ func newResultsClear(f *reachFlags) *cobra.Command {
 	cmd.Flags().BoolVar(&all, "all", false, "of all sessions")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: how many were cleared")
 	return cmd
-}
-
-// clearResults removes what results lists, and returns how many there were.
-func (r *reached) clearResults(ctx context.Context) (n int, err error) {
-	list, err := r.results(ctx)
-	if err != nil {
-		return 0, err
-	}
-	for _, l := range list {
-		err := r.Remove(ctx, l.Filepath)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return n, err
-		}
-		n++
-	}
-	return n, nil
 }
 
 // readAll reads what a command is given, at most limit bytes of it.

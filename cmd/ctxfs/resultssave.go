@@ -88,17 +88,12 @@ func (s *resultsSave) result(output []byte) (json.RawMessage, error) {
 
 func (s *resultsSave) save(ctx context.Context, cmd *cobra.Command, r *reached, c results.Context) error {
 	c.Timestamp = time.Now()
-	name, content, err := c.Encode()
+	p, err := r.SaveResult(ctx, c)
 	if err != nil {
 		return err
 	}
-	path := resultsDir + name
-	if err := r.Write(ctx, path, bytes.NewReader(content), nil); err != nil {
-		return err
-	}
 	if !s.json {
-		return printLine(cmd, path)
+		return printLine(cmd, p.Filepath)
 	}
-	return printJSON(cmd.OutOrStdout(), results.ContextPointer{Filepath: path, ToolName: c.ToolName,
-		Timestamp: c.Timestamp.UnixMilli(), SizeBytes: int64(len(content)), QueryID: c.QueryID})
+	return printJSON(cmd.OutOrStdout(), p)
 }

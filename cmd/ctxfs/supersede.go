@@ -1,14 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
-
-	"ctxfs/access"
-	"ctxfs/codec"
 )
 
 func newSupersede() *cobra.Command {
@@ -29,32 +24,11 @@ a line in its changelog that says so; its text stays. Both must exist.`,
 			if err != nil {
 				return err
 			}
-			if before == after {
-				return usageError{fmt.Errorf("%s cannot supersede itself", printable(before))}
-			}
 			return f.reach(cmd, func(ctx context.Context, r *reached) error {
-				return r.supersede(ctx, before, after)
+				return r.Supersede(ctx, before, after)
 			})
 		},
 	}
 	f.add(cmd.Flags())
 	return cmd
-}
-
-func (r *reached) supersede(ctx context.Context, before, after string) error {
-	if _, err := r.Stat(ctx, before); err != nil {
-		return fmt.Errorf("the entry to be superseded: %w", err)
-	}
-	text, err := access.ReadAll(ctx, r, after)
-	if err != nil {
-		return fmt.Errorf("the entry that supersedes it: %w", err)
-	}
-	changed, err := codec.AddSupersedes(text, before)
-	if err != nil {
-		return fmt.Errorf("%s: %w", after, err)
-	}
-	if bytes.Equal(changed, text) {
-		return nil
-	}
-	return r.Write(ctx, after, bytes.NewReader(changed), nil)
 }

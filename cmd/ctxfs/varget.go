@@ -2,17 +2,16 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"ctxfs/access"
+	"ctxfs/operations"
 	"ctxfs/variables"
 )
 
@@ -28,14 +27,14 @@ among the global ones.`,
 		Args:    args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			return f.reach(cmd, func(ctx context.Context, r *reached) error {
-				v, err := r.existing(ctx, a[0], o.scope)
+				v, err := r.Existing(ctx, a[0], o.scope)
 				if err != nil {
 					return err
 				}
 				if o.json {
 					return printValue(ctx, cmd, r, v)
 				}
-				return copyOut(ctx, cmd, r, v.path())
+				return copyOut(ctx, cmd, r, v.Path())
 			})
 		},
 	}
@@ -64,12 +63,12 @@ type valueJSON struct {
 	Base64  []byte  `json:"contentBase64,omitempty"`
 }
 
-func printValue(ctx context.Context, cmd *cobra.Command, r *reached, v variable) error {
-	ref, err := r.ref(ctx, v)
+func printValue(ctx context.Context, cmd *cobra.Command, r *reached, v operations.Variable) error {
+	ref, err := r.Ref(ctx, v)
 	if err != nil {
 		return err
 	}
-	c, err := r.resolve(ctx, ref)
+	c, err := r.Resolve(ctx, ref)
 	if err != nil {
 		return err
 	}
@@ -100,11 +99,11 @@ says type and size. It takes the same time for any value; no content is read.`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			return f.reach(cmd, func(ctx context.Context, r *reached) error {
-				v, err := r.existing(ctx, a[0], o.scope)
+				v, err := r.Existing(ctx, a[0], o.scope)
 				if err != nil {
 					return err
 				}
-				ref, err := r.ref(ctx, v)
+				ref, err := r.Ref(ctx, v)
 				if err != nil {
 					return err
 				}
@@ -132,7 +131,7 @@ since, or is gone, that is an error, and nothing is written.`,
 				return err
 			}
 			return f.reach(cmd, func(ctx context.Context, r *reached) error {
-				c, err := r.resolve(ctx, ref)
+				c, err := r.Resolve(ctx, ref)
 				switch {
 				case err != nil:
 					return err
@@ -163,44 +162,6 @@ func readRef(cmd *cobra.Command, arg string) (variables.Ref, error) {
 		return ref, usageError{err}
 	}
 	return ref, nil
-}
-
-// resolve opens the value that ref names. What was opened is that value if
-// the variable had it before and after.
-func (r *reached) resolve(ctx context.Context, ref variables.Ref) (access.File, error) {
-	v := variable{ref.Scope, ref.Key}
-	if err := r.current(ctx, ref, v); err != nil {
-		return nil, err
-	}
-	c, err := r.Open(ctx, v.path())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ref.Removed()
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := r.current(ctx, ref, v); err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
-	return c, nil
-}
-
-func (r *reached) current(ctx context.Context, ref variables.Ref, v variable) error {
-	text, err := access.ReadAll(ctx, r, v.refPath())
-	if errors.Is(err, fs.ErrNotExist) {
-		return ref.Removed()
-	}
-	if err != nil {
-		return err
-	}
-	var now variables.Ref
-	if err := json.Unmarshal(text, &now); err != nil {
-		return fmt.Errorf("read %s: %w", v.refPath(), err)
-	}
-	if now.ID != ref.ID {
-		return ref.Replaced()
-	}
-	return nil
 }
 
 func printLine(cmd *cobra.Command, text string) error {

@@ -1,17 +1,13 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"ctxfs/operations"
 	"ctxfs/variables"
 )
 
@@ -49,16 +45,16 @@ type varLs struct {
 }
 
 func (l *varLs) run(ctx context.Context, cmd *cobra.Command, r *reached) error {
-	scopes, err := r.scopes(ctx, l.scope)
+	scopes, err := r.Scopes(ctx, l.scope)
 	if err != nil {
 		return err
 	}
 	out := cmd.OutOrStdout()
 	if l.json {
-		return l.each(ctx, r, scopes, func(m variables.Meta) error { return printJSON(out, m) })
+		return r.EachVariable(ctx, scopes, l.typ, l.prefix, func(m variables.Meta) error { return printJSON(out, m) })
 	}
 	var t *table
-	err = l.each(ctx, r, scopes, func(m variables.Meta) error {
+	err = r.EachVariable(ctx, scopes, l.typ, l.prefix, func(m variables.Meta) error {
 		if t == nil {
 			t = newTable(out, "VARIABLE", "TYPE", "SIZE", "CREATED")
 		}
@@ -73,69 +69,6 @@ func (l *varLs) run(ctx context.Context, cmd *cobra.Command, r *reached) error {
 		err = errors.Join(err, t.flush())
 	}
 	return err
-}
-
-// scopes are the one that is asked for, or those that hold something.
-func (r *reached) scopes(ctx context.Context, one string) ([]variables.Scope, error) {
-	if one != "" {
-		s, err := r.parseScope(one)
-		return []variables.Scope{s}, err
-	}
-	infos, err := r.List(ctx, strings.TrimSuffix(varsDir, "/"))
-	if err != nil {
-		return nil, err
-	}
-	var all []variables.Scope
-	for _, i := range infos {
-		if s, err := variables.ParseScope(i.Name); err == nil {
-			all = append(all, s)
-		}
-	}
-	return all, nil
-}
-
-// each calls do with every variable that is asked for, scope by scope.
-func (l *varLs) each(ctx context.Context, r *reached, scopes []variables.Scope, do func(variables.Meta) error) error {
-	for _, s := range scopes {
-		path := varsDir + string(s) + "/.list"
-		err := eachLine(ctx, r, path, func(line []byte) error {
-			var m variables.Meta
-			if err := json.Unmarshal(line, &m); err != nil {
-				return fmt.Errorf("read %s: %w", path, err)
-			}
-			if l.typ != "" && string(m.Type) != l.typ || !strings.HasPrefix(m.Key, l.prefix) {
-				return nil
-			}
-			return do(m)
-		})
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // its last one went meanwhile
-			return err
-		}
-	}
-	return nil
-}
-
-// eachLine calls do with the lines of a file, without their ends.
-func eachLine(ctx context.Context, r *reached, path string, do func(line []byte) error) error {
-	c, err := r.Open(ctx, path)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	for lines := bufio.NewReader(c); ; {
-		line, err := lines.ReadBytes('\n')
-		if len(line) > 0 {
-			if err := do(line); err != nil {
-				return err
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("read %s: %w", path, err)
-		}
-	}
 }
 
 func newVarRm(f *reachFlags) *cobra.Command {
@@ -162,21 +95,17 @@ func newVarRm(f *reachFlags) *cobra.Command {
 }
 
 func (o *flagsOfOne) remove(ctx context.Context, cmd *cobra.Command, r *reached, arg string) error {
-	v, err := r.parseVariable(arg, o.scope)
+	v, err := r.ParseVariable(arg, o.scope)
 	if err != nil {
 		return err
 	}
-	if v.scope == "" {
-		v.scope = variables.Global
+	if v.Scope == "" {
+		v.Scope = variables.Global
 	}
-	err = r.Remove(ctx, v.path())
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no variable %q in %s", v.key, v.scope)
-	}
-	if err != nil || !o.json {
+	if err := r.RemoveVariable(ctx, v); err != nil || !o.json {
 		return err
 	}
-	return printJSON(cmd.OutOrStdout(), map[string]string{"scope": string(v.scope), "key": v.key})
+	return printJSON(cmd.OutOrStdout(), map[string]string{"scope": string(v.Scope), "key": v.Key})
 }
 
 func newVarPromote(f *reachFlags) *cobra.Command {
@@ -196,7 +125,7 @@ variable.`,
 				if err != nil || !asJSON {
 					return err
 				}
-				ref, err := r.ref(ctx, next)
+				ref, err := r.Ref(ctx, next)
 				return errors.Join(err, printJSON(cmd.OutOrStdout(), ref))
 			})
 		},
@@ -210,19 +139,19 @@ variable.`,
 }
 
 // promote moves a variable and returns where it is now.
-func (r *reached) promote(ctx context.Context, arg, from, to string) (variable, error) {
-	old, err := r.existing(ctx, arg, from)
+func (r *reached) promote(ctx context.Context, arg, from, to string) (operations.Variable, error) {
+	old, err := r.Existing(ctx, arg, from)
 	if err != nil {
 		return old, err
 	}
 	next := old
-	if next.scope, err = r.parseScope(to); err != nil {
+	if next.Scope, err = r.ParseScope(to); err != nil {
 		return next, err
 	}
-	if next.session() {
+	if next.Session() {
 		if err := r.needsMount("a session variable", ""); err != nil {
 			return next, err
 		}
 	}
-	return next, r.Rename(ctx, old.path(), next.path())
+	return next, r.Rename(ctx, old.Path(), next.Path())
 }

@@ -1,19 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os/signal"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"ctxfs/codec"
+	"ctxfs/operations"
 	"ctxfs/variables"
 )
 
@@ -44,18 +40,18 @@ whole; agent, global and persisted variables are on disk then.`,
 }
 
 func (o *flagsOfOne) set(ctx context.Context, cmd *cobra.Command, r *reached, a []string, typ string, persist bool) error {
-	v, err := r.parseVariable(a[0], o.scope)
+	v, err := r.ParseVariable(a[0], o.scope)
 	if err != nil {
 		return err
 	}
-	if v.scope == "" {
-		v.scope = variables.Global
+	if v.Scope == "" {
+		v.Scope = variables.Global
 	}
-	attrs, err := attrsOf(typ, persist)
+	attrs, err := operations.Attributes(typ, persist)
 	if err != nil {
 		return err
 	}
-	if v.session() && !persist {
+	if v.Session() && !persist {
 		if err := r.needsMount("a session variable", ", or --persist it"); err != nil {
 			return err
 		}
@@ -67,106 +63,17 @@ func (o *flagsOfOne) set(ctx context.Context, cmd *cobra.Command, r *reached, a 
 	defer content.Close()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	if err := r.replace(ctx, v, untilDone(ctx, content), attrs); err != nil {
+	if err := r.Replace(ctx, v, untilDone(ctx, content), attrs); err != nil {
 		return err
 	}
 	if !o.json {
 		return nil
 	}
-	ref, err := r.ref(ctx, v)
+	ref, err := r.Ref(ctx, v)
 	if err != nil {
 		return err
 	}
 	return printJSON(cmd.OutOrStdout(), ref)
-}
-
-func attrsOf(typ string, persist bool) (map[string]string, error) {
-	attrs := map[string]string{}
-	if typ != "" {
-		t, err := variables.ParseType(typ)
-		if err != nil {
-			return nil, usageError{err}
-		}
-		attrs[variables.XattrType] = string(t)
-	}
-	if persist {
-		attrs[variables.XattrPersist] = "1"
-	}
-	return attrs, nil
-}
-
-func (v variable) session() bool { return v.scope != variables.Global && v.scope[0] == 's' }
-
-// wholeAtMost is how much of a content is read before the variable is opened
-// for writing, in bytes.
-const wholeAtMost = 1 << 20
-
-// replace makes content the value of v, or leaves the old one. A content that
-// is still coming, and one that becomes json where the old value does not
-// parse, is put together under a name of its own first.
-func (r *reached) replace(ctx context.Context, v variable, content io.Reader, attrs map[string]string) error {
-	head := make([]byte, wholeAtMost)
-	n, err := io.ReadFull(content, head)
-	begun := io.MultiReader(bytes.NewReader(head[:n]), content)
-	switch {
-	case err == nil:
-		return r.replaceByRename(ctx, v, begun, attrs)
-	case !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("read the value: %w", err)
-	}
-	if attrs[variables.XattrType] == string(variables.JSON) {
-		old, err := r.GetXattr(ctx, v.path(), variables.XattrType)
-		if err == nil && string(old) != string(variables.JSON) {
-			return r.replaceByRename(ctx, v, begun, attrs)
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return r.Write(ctx, v.path(), begun, attrs)
-}
-
-func (r *reached) replaceByRename(ctx context.Context, v variable, content io.Reader, attrs map[string]string) error {
-	// The key's end says the type.
-	key := "tmp-" + rand.Text()[:12] + "-" + v.key
-	if cut := len(key) - variables.MaxKey; cut > 0 {
-		key = "tmp-" + rand.Text()[:12] + "-" + v.key[cut:]
-	}
-	temp := v.in(key)
-	err := r.Write(ctx, temp, content, attrs)
-	if err == nil {
-		err = r.moveOver(ctx, temp, v.path(), attrs)
-	}
-	if err == nil {
-		return nil
-	}
-	clean := context.WithoutCancel(ctx)
-	for _, left := range []string{temp, temp + ".rej"} {
-		if gone := r.Remove(clean, left); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
-			err = errors.Join(err, gone)
-		}
-	}
-	if refused := (*codec.Refusal)(nil); errors.As(err, &refused) {
-		refused.Path = v.path()
-	}
-	return err
-}
-
-// moveOver renames temp to path. What is there would hand its type on to a
-// value whose type follows from its key, so that is said of the one or of the
-// other, whichever cannot be refused.
-func (r *reached) moveOver(ctx context.Context, temp, path string, attrs map[string]string) error {
-	typ := attrs[variables.XattrType]
-	set := func() error { return r.SetXattr(ctx, path, variables.XattrType, []byte(typ)) }
-	if typ != "" && typ != string(variables.JSON) {
-		if err := set(); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	if err := r.Rename(ctx, temp, path); err != nil || typ != string(variables.JSON) {
-		return err
-	}
-	return set()
 }
 
 // untilDone reads r until ctx ends. A Read that blocks is left behind then,

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/spf13/cobra"
 
-	"ctxfs/access"
 	"ctxfs/variables"
 )
 
@@ -28,15 +26,15 @@ the same value reads nothing.`,
 				return usageError{fmt.Errorf("--tokens is 1 to %d", variables.MaxSummaryTokens)}
 			}
 			return f.reach(cmd, func(ctx context.Context, r *reached) error {
-				v, err := r.existing(ctx, a[0], o.scope)
+				v, err := r.Existing(ctx, a[0], o.scope)
 				if err != nil {
 					return err
 				}
-				text, err := r.summary(ctx, v, tokens)
+				text, err := r.Summary(ctx, v, tokens)
 				if err != nil || !o.json {
 					return errors.Join(err, printLine(cmd, text))
 				}
-				return printJSON(cmd.OutOrStdout(), summaryJSON{v.key, v.scope, tokens, text})
+				return printJSON(cmd.OutOrStdout(), summaryJSON{v.Key, v.Scope, tokens, text})
 			})
 		},
 	}
@@ -50,22 +48,4 @@ type summaryJSON struct {
 	Scope     variables.Scope `json:"scope"`
 	MaxTokens int             `json:"maxTokens"`
 	Summary   string          `json:"summary"`
-}
-
-// summary reads .summary/KEY@TOKENS, with zeros before the number while there
-// is a variable of that very name.
-func (r *reached) summary(ctx context.Context, v variable, tokens int) (string, error) {
-	name := fmt.Sprintf("%s@%d", v.key, tokens)
-	for zeros := "0"; ; zeros += "0" {
-		_, err := r.Stat(ctx, v.in(name))
-		if errors.Is(err, fs.ErrNotExist) || len(name) >= variables.MaxKey {
-			break
-		}
-		if err != nil {
-			return "", err
-		}
-		name = fmt.Sprintf("%s@%s%d", v.key, zeros, tokens)
-	}
-	text, err := access.ReadAll(ctx, r, v.in(".summary/"+name))
-	return string(text), err
 }
