@@ -78,3 +78,18 @@ func (f *reachFlags) completeMemories(cmd *cobra.Command, args []string, begun s
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
+
+// completeMounts offers the mountpoints of ctxfs mounts, asking none of them.
+func completeMounts(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	all, err := mounts()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var points []string
+	for _, m := range all {
+		if len(args) == 0 && m.Type == fstype && strings.HasPrefix(m.Point, begun) {
+			points = append(points, m.Point)
+		}
+	}
+	return points, cobra.ShellCompDirectiveNoFileComp
+}

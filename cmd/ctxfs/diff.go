@@ -45,6 +45,7 @@ lists the numbers.`,
 		},
 	}
 	f.addStore(cmd.Flags())
+	cmd.ValidArgsFunction = f.completeEntries(1)
 	addColor(cmd.Flags(), &color)
 	return cmd
 }

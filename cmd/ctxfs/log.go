@@ -49,6 +49,7 @@ restore" take the numbers.`,
 		},
 	}
 	f.addStore(cmd.Flags())
+	cmd.ValidArgsFunction = f.completeEntries(1)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: one version a line")
 	return cmd
 }

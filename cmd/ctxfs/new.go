@@ -46,6 +46,7 @@ The types are ` + strings.Join(codec.Types, ", ") + `.`,
 	flags.StringSliceVar(&f.tags, "tags", nil, "`TAGS` with commas between them")
 	flags.StringArrayVar(&f.links, "link", nil, "link to the entry at `PATH`; may be given several times")
 	flags.StringArrayVar(&f.supersedes, "supersedes", nil, "take the place of the entry at `PATH`; may be given several times")
+	f.completeEntryFlags(cmd)
 	return cmd
 }
 

@@ -50,6 +50,7 @@ of the changelog stay.`,
 		},
 	}
 	f.add(cmd.Flags())
+	cmd.ValidArgsFunction = f.completeEntries(1)
 	return cmd
 }
 

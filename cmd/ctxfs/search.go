@@ -77,6 +77,7 @@ edits of the store by other programs, and at once by what the mount commits.`,
 	flags.IntVarP(&f.limit, "limit", "n", index.DefaultLimit, "at most `N` entries; 0 is all")
 	flags.BoolVar(&f.json, "json", false, "print JSON: one entry a line")
 	addColor(flags, &f.color)
+	f.completeEntryFlags(cmd)
 	return cmd
 }
 

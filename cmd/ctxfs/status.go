@@ -42,6 +42,7 @@ does. A mount that gives no answer within %v is said not to answer.`, probeWait)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: an array of mounts")
+	cmd.ValidArgsFunction = completeMounts
 	return cmd
 }
 

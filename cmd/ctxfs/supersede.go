@@ -30,5 +30,6 @@ a line in its changelog that says so; its text stays. Both must exist.`,
 		},
 	}
 	f.add(cmd.Flags())
+	cmd.ValidArgsFunction = f.completeEntries(2)
 	return cmd
 }

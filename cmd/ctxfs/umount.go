@@ -36,6 +36,7 @@ it is taken out of the tree at once and ends when they are closed.`,
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "end also a daemon that does not answer; what it has not committed is lost")
+	cmd.ValidArgsFunction = completeMounts
 	return cmd
 }
 
