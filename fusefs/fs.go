@@ -19,6 +19,7 @@ type Options struct {
 	Mountpoint string
 	StoreName  string               // shown as the device in /proc/mounts
 	AllowOther bool                 // serve other users too
+	Kernel     []string             // options of mount(8) for the kernel: ro, noexec
 	Debug      bool                 // log each request
 	Agent      string               // who writes where the caller does not say
 	Root       room.Room            // what lies at the top

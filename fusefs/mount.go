@@ -41,7 +41,7 @@ func Mount(o Options) (*FS, error) {
 func (f *FS) mountOptions() *fuse.MountOptions {
 	return &fuse.MountOptions{
 		AllowOther:    f.o.AllowOther,
-		Options:       f.permissions(),
+		Options:       append(f.permissions(), f.o.Kernel...),
 		FsName:        f.o.StoreName,
 		Name:          FSType,
 		DirectMount:   true,

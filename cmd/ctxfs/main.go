@@ -10,5 +10,5 @@ import "os"
 var version = "dev"
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(asHelper(os.Args), os.Stdout, os.Stderr))
 }

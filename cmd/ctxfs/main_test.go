@@ -10,12 +10,13 @@ import (
 // the test binary itself, so that the race detector watches the daemon too.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"ctxfs":         main,
-		"go-writefile":  goWriteFile,
-		"go-renameio":   goRenameio,
-		"probe-fork":    probeFork,
-		"renamed-away":  renamedAway,
-		"notify-socket": notifySocket,
-		"access-suite":  accessSuite,
+		"ctxfs":            main,
+		"mount.fuse.ctxfs": main,
+		"go-writefile":     goWriteFile,
+		"go-renameio":      goRenameio,
+		"probe-fork":       probeFork,
+		"renamed-away":     renamedAway,
+		"notify-socket":    notifySocket,
+		"access-suite":     accessSuite,
 	})
 }

@@ -16,7 +16,8 @@ type mountFlags struct {
 	strict     bool
 	debug      bool
 	log        string
-	readyFD    int // set by the process that starts the daemon, else 0
+	options    string // of mount(8), with commas
+	readyFD    int    // set by the process that starts the daemon, else 0
 	rooms      roomFlags
 }
 
@@ -42,6 +43,9 @@ Where it names a live ctxfs mount, the store behind that is meant.
 			if err != nil {
 				return err
 			}
+			if _, err := checkKernelOptions(f.options); err != nil {
+				return err
+			}
 			if f.foreground {
 				return serve(f, mountpoint)
 			}
@@ -57,6 +61,7 @@ Where it names a live ctxfs mount, the store behind that is meant.
 	f.rooms.add(flags)
 	flags.BoolVar(&f.debug, "debug", false, "log every request")
 	flags.StringVar(&f.log, "log", "", "log to this `file` (default: below $XDG_STATE_HOME/ctxfs; with --foreground: standard error)")
+	flags.StringVarP(&f.options, "options", "o", "", "options of mount(8): ro refuses every change, noexec runs no program; with a comma between")
 	flags.IntVar(&f.readyFD, "ready-fd", 0, "")
 	if err := flags.MarkHidden("ready-fd"); err != nil {
 		panic(err) // a flag that is defined one line above

@@ -79,6 +79,10 @@ type mounted struct {
 
 // open puts the parts together: the store, its rooms, the mount.
 func open(f mountFlags, dir, mountpoint string, log *slog.Logger) (*mounted, error) {
+	kernel, err := checkKernelOptions(f.options)
+	if err != nil {
+		return nil, err
+	}
 	store, err := localdir.Open(dir, localdir.Options{Log: log})
 	if err != nil {
 		return nil, err
@@ -103,6 +107,7 @@ func open(f mountFlags, dir, mountpoint string, log *slog.Logger) (*mounted, err
 		Mountpoint: mountpoint,
 		StoreName:  dir,
 		AllowOther: f.allowOther,
+		Kernel:     kernel,
 		Debug:      f.debug,
 		Agent:      f.agent,
 		Root:       root,
