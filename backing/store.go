@@ -43,6 +43,7 @@ var (
 	ErrIsDir       = errors.New("is a directory")
 	ErrNotRegular  = errors.New("neither a regular file nor a directory")
 	ErrReadOnly    = errors.New("the store is read-only")
+	ErrWithdrawn   = errors.New("the caller withdrew the write")
 )
 
 // Content is an object's bytes at one revision. It stays readable, and stays
@@ -81,6 +82,10 @@ type PutOptions struct {
 	Mode fs.FileMode
 	// ModTime is the content's time; zero is now.
 	ModTime time.Time
+	// Sure, where it is not nil, is asked when all is prepared and nothing
+	// has happened yet, perhaps more than once. Where it says no, nothing
+	// happens, and the put is [ErrWithdrawn].
+	Sure func() bool
 }
 
 // AttrChange is a change of metadata; nil fields stay as they are.

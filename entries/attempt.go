@@ -30,6 +30,9 @@ func (e *Entries) attempt(ctx context.Context, s save, cur version) (published, 
 	}
 	merged, changed := codec.Merge(old, complete, codec.Author{Agent: s.by.Agent, Time: done.at, Over: done.over})
 	if !changed && !amends || cur.exists && bytes.Equal(merged, cur.content) {
+		if s.sure != nil && !s.sure() {
+			return done, room.ErrWithdrawn
+		}
 		done.meta = e.settle(ctx, s.attr, cur.meta, false)
 		return done, nil
 	}
@@ -64,7 +67,7 @@ func (e *Entries) replace(ctx context.Context, s save, cur version, merged []byt
 // putOptions says how the next version is put: an overwrite keeps the old one
 // and its mode, but an amendment keeps no version that its own writer made.
 func (e *Entries) putOptions(s save, cur version, amends bool) backing.PutOptions {
-	o := backing.PutOptions{If: backing.Absent, Op: newOp()}
+	o := backing.PutOptions{If: backing.Absent, Op: newOp(), Sure: s.sure}
 	if cur.exists {
 		o.If, o.KeepVersion = cur.meta.Revision, !amends
 	} else {

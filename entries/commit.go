@@ -13,7 +13,10 @@ import (
 // Commit implements [room.Draft]. When it returns nil the entry is on disk.
 // It returns a *codec.Refusal where the content cannot be an entry; an error
 // that wraps EIO and stays where nobody can say whether the store has it.
-func (d *draft) Commit(ctx context.Context) error {
+func (d *draft) Commit(ctx context.Context) error { return d.CommitIf(ctx, nil) }
+
+// CommitIf implements [room.Tentative]; sure may be nil.
+func (d *draft) CommitIf(ctx context.Context, sure func() bool) error {
 	d.commit.Lock()
 	defer d.commit.Unlock()
 	s, gen, err := d.next()
@@ -23,6 +26,7 @@ func (d *draft) Commit(ctx context.Context) error {
 	if len(s.content) == 0 {
 		err = d.checkEmpty(ctx)
 	} else {
+		s.sure = sure
 		err = d.e.publish(ctx, *s)
 	}
 	d.mu.Lock()

@@ -35,6 +35,8 @@ type save struct {
 	needsPending bool
 	// free: the name must not be taken (RENAME_NOREPLACE).
 	free bool
+	// sure is asked before anything happens; nil is yes.
+	sure func() bool
 }
 
 // published is what a save came to.

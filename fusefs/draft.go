@@ -112,14 +112,12 @@ func (d *draft) truncate(f *FS, h *fuse.InHeader, size int64) error {
 
 // flush is close(2) of one of the descriptors that share the handle.
 func (f *FS) flush(d *draft, h *fuse.InHeader) fuse.Status {
-	if !d.Changed() || f.held(d, h.Pid) {
+	if !d.Changed() {
 		return fuse.OK
 	}
-	err := f.commit(d)
-	if err == nil {
-		return fuse.OK
-	}
-	if f.heldByAnyone(d) {
+	held := f.held(d, h.Pid) // the look goes on while the commit is prepared
+	err := f.commitIf(d, func() bool { return !held() })
+	if err == nil || held() || f.heldByAnyone(d) {
 		return fuse.OK // what is missing may still be written
 	}
 	f.refuse(d, err)
@@ -137,11 +135,28 @@ func (f *FS) decide(d *draft) fuse.Status {
 
 // commit publishes d: when it returns, the name leads to the new version.
 func (f *FS) commit(d *draft) error {
+	return f.publish(d, func() error { return d.Commit(f.ctx) })
+}
+
+// commitIf is commit, withdrawn where sure says no.
+func (f *FS) commitIf(d *draft, sure func() bool) error {
+	return f.publish(d, func() error {
+		if t, ok := d.Draft.(room.Tentative); ok {
+			return t.CommitIf(f.ctx, sure)
+		}
+		if !sure() {
+			return room.ErrWithdrawn
+		}
+		return d.Commit(f.ctx)
+	})
+}
+
+func (f *FS) publish(d *draft, commit func() error) error {
 	if !d.Changed() {
 		return nil
 	}
 	f.keepOpened(d.dir, d.name)
-	if err := d.Commit(f.ctx); err != nil {
+	if err := commit(); err != nil {
 		return err
 	}
 	f.stats.commits.Add(1)

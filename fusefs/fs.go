@@ -62,6 +62,9 @@ type FS struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	wait   sync.WaitGroup // goroutines of our own
+	served chan struct{}  // closed when the kernel has ended the mount
+	leave  sync.Once
+	left   chan struct{} // closed when Leave has come to its end
 
 	detached      atomic.Bool
 	noPassthrough atomic.Bool // the kernel has refused it once
@@ -79,6 +82,8 @@ func newFS(o Options) *FS {
 		uid:           uint32(os.Getuid()),
 		gid:           uint32(os.Getgid()),
 		who:           newIdentities(o.Agent),
+		served:        make(chan struct{}),
+		left:          make(chan struct{}),
 	}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	f.tree = newTree(f.top(), o.Mountpoint)

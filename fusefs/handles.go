@@ -59,6 +59,12 @@ func (t *handles) remove(fh uint64) any {
 	return h
 }
 
+func (t *handles) count() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.open)
+}
+
 // all removes and returns every open handle.
 func (t *handles) all() []any {
 	t.mu.Lock()

@@ -7,11 +7,12 @@ import "slices"
 // in the shell whose child closes, a copy in a child of the process that
 // closes. The descriptor that is being closed is gone from /proc already.
 
-// held reports whether the draft is still held for writing where that is
+// held finds out whether the draft is still held for writing where that is
 // likely: by the process that closes, by the one that opened, or by their
-// children. It decides at every close, so it looks no further.
-func (f *FS) held(d *draft, closer uint32) bool {
-	return within(true, func() bool {
+// children. It decides at every close, so it looks no further. What it returns
+// waits for the answer.
+func (f *FS) held(d *draft, closer uint32) func() bool {
+	return begin(true, func() bool {
 		ino := inoOf(f.tree.seed, d.place.full)
 		// The opener first: most closers that it has not closed for are
 		// its children, at their exec, where a look at them would wait.

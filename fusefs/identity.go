@@ -41,10 +41,12 @@ func (s *identities) of(pid, uid uint32) (agent, session string) {
 	if pid == 0 {
 		return s.orFallback(""), "" // from outside of our pid namespace
 	}
-	l := within(label{agent: s.orFallback("")}, func() label { return s.look(pid, uid) })
+	l := s.look(pid, uid)
 	return l.agent, l.session
 }
 
+// look reads /proc/PID/stat, for which nobody waits; the environment of a
+// process in execve can be waited for.
 func (s *identities) look(pid, uid uint32) label {
 	buf := make([]byte, 1024)
 	stat, err := readProc(procPath(pid, "/stat"), buf)
@@ -59,14 +61,15 @@ func (s *identities) look(pid, uid uint32) label {
 	if ok {
 		return l
 	}
-	agent, session := "", ""
-	if ownedBy(pid, uid) {
-		agent, session = environment(pid)
+	l = within(label{}, func() label {
+		if !ownedBy(pid, uid) {
+			return label{}
+		}
+		return environment(pid)
+	})
+	if l.agent == "" {
+		l.agent = s.orFallback(comm)
 	}
-	if agent == "" {
-		agent = s.orFallback(comm)
-	}
-	l = label{agent, session}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.known) >= remembered {
@@ -111,29 +114,30 @@ func parseStat(stat []byte) (comm, start string) {
 
 // environment reads the labels from /proc/PID/environ: CTXFS_AGENT, else the
 // last name of SFA_CALL_CHAIN; and SFA_SESSION_ID.
-func environment(pid uint32) (agent, session string) {
+func environment(pid uint32) label {
 	path := procPath(pid, "/environ")
 	env, err := readProc(path, make([]byte, 16<<10))
 	if len(env) == 16<<10 {
 		env, err = readProc(path, make([]byte, 4<<20))
 	}
 	if err != nil {
-		return "", ""
+		return label{}
 	}
+	var l label
 	chain := ""
 	for v := range bytes.SplitSeq(env, []byte{0}) {
 		key, value, _ := bytes.Cut(v, []byte("="))
 		switch string(key) {
 		case "CTXFS_AGENT":
-			agent = codec.CleanLabel(string(value))
+			l.agent = codec.CleanLabel(string(value))
 		case "SFA_CALL_CHAIN":
 			chain = string(value)
 		case "SFA_SESSION_ID":
-			session = codec.CleanLabel(string(value))
+			l.session = codec.CleanLabel(string(value))
 		}
 	}
-	if agent == "" {
-		agent = codec.CleanLabel(chain[strings.LastIndexByte(chain, ',')+1:])
+	if l.agent == "" {
+		l.agent = codec.CleanLabel(chain[strings.LastIndexByte(chain, ',')+1:])
 	}
-	return agent, session
+	return l
 }

@@ -31,7 +31,10 @@ func Mount(o Options) (*FS, error) {
 	}
 	f.watch()
 	f.wait.Go(func() { f.notify.run(f.ctx.Done()) })
-	f.wait.Go(server.Serve)
+	go func() { // Wait waits for it, unless the mount is left
+		defer close(f.served)
+		server.Serve()
+	}()
 	if err := server.WaitMount(); err != nil {
 		return nil, errors.Join(fmt.Errorf("mount %s: %w", o.Mountpoint, err), server.Unmount())
 	}
@@ -134,10 +137,13 @@ func (f *FS) Detach() error {
 	return nil
 }
 
-// Wait returns when the mount has ended: by Unmount, by umount(8), or when
-// the last file of a detached one was closed.
+// Wait returns when the mount has ended: by Unmount, by umount(8), when the
+// last file of a detached one was closed, or by Leave.
 func (f *FS) Wait() {
-	f.server.Wait()
+	select {
+	case <-f.served:
+	case <-f.left:
+	}
 	f.cancel()
 	f.wait.Wait()
 	f.finish()

@@ -5,6 +5,7 @@ import (
 
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -16,18 +17,25 @@ import (
 const glance = time.Second
 
 // within runs look, but waits no longer than a glance for it; late is what
-// it returns then. The goroutine ends when the kernel lets it.
-func within[T any](late T, look func() T) T {
+// it returns then.
+func within[T any](late T, look func() T) T { return begin(late, look)() }
+
+// begin begins to look. The function that it returns waits for what was seen,
+// but no longer than a glance; late is what it returns then. The goroutine ends
+// when the kernel lets it.
+func begin[T any](late T, look func() T) func() T {
 	done := make(chan T, 1)
 	go func() { done <- look() }()
-	t := time.NewTimer(glance)
-	defer t.Stop()
-	select {
-	case v := <-done:
-		return v
-	case <-t.C:
-		return late
-	}
+	return sync.OnceValue(func() T {
+		t := time.NewTimer(glance)
+		defer t.Stop()
+		select {
+		case v := <-done:
+			return v
+		case <-t.C:
+			return late
+		}
+	})
 }
 
 // readProc reads a file below /proc that fits buf. It bypasses package os,

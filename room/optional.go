@@ -1,6 +1,24 @@
 package room
 
-import "context"
+import (
+	"context"
+
+	"ctxfs/backing"
+)
+
+// ErrWithdrawn is what [Tentative.CommitIf] returns where its caller was not
+// sure.
+var ErrWithdrawn = backing.ErrWithdrawn
+
+// Tentative is the optional capability of a [Draft] whose commit can be
+// prepared while its caller still finds out whether it shall happen.
+type Tentative interface {
+	// CommitIf is Commit, but asks sure before anything can be seen of it,
+	// perhaps more than once. Where it says no, nothing has happened, and
+	// the error wraps ErrWithdrawn. What the content is refused for is
+	// returned without asking.
+	CommitIf(ctx context.Context, sure func() bool) error
+}
 
 // Viewer is the optional capability of a room in which some paths look
 // different to each caller. What they lead to must be Volatile.

@@ -200,6 +200,9 @@ func (p *put) replace(cur *stat) (again bool, err error) {
 	if !now.sameState(cur) {
 		return true, nil
 	}
+	if p.o.Sure != nil && !p.o.Sure() {
+		return false, backing.ErrWithdrawn
+	}
 	if p.s.ordered {
 		return p.publishOrdered(cur)
 	}

@@ -49,6 +49,25 @@ var putTests = []test{
 			t.Fatalf("Stat says %+v, Put said %+v", got, m)
 		}
 	}},
+	{"PutIsWithdrawnWhereTheCallerIsNotSure", func(t *testing.T, s backing.Store) {
+		ctx := context.Background()
+		no := backing.PutOptions{KeepVersion: true, Op: "op-1", Sure: func() bool { return false }}
+		_, err := s.Put(ctx, "a", strings.NewReader("1"), no)
+		fails(t, err, backing.ErrWithdrawn)
+		_, err = s.Stat(ctx, "a")
+		fails(t, err, backing.ErrNotFound)
+		old := put(t, s, "a", "1", backing.PutOptions{})
+		_, err = s.Put(ctx, "a", strings.NewReader("2"), no)
+		fails(t, err, backing.ErrWithdrawn)
+		if m, err := s.Stat(ctx, "a"); err != nil || m.Revision != old.Revision {
+			t.Fatalf("%+v became %+v, %v", old, m, err)
+		}
+		if list, err := s.Versions(ctx, "a"); err != nil || len(list) != 0 {
+			t.Fatalf("versions %+v, %v", list, err)
+		}
+		put(t, s, "a", "3", backing.PutOptions{Sure: func() bool { return true }})
+		wantBody(t, s, "a", "3")
+	}},
 	{"ModeStaysUnlessGiven", func(t *testing.T, s backing.Store) {
 		put(t, s, "a", "1", backing.PutOptions{Mode: 0o640})
 		if m := put(t, s, "a", "2", backing.PutOptions{}); m.Mode != 0o640 {

@@ -117,6 +117,7 @@ type guardKey struct{}
 type guard struct {
 	work, store, ctx string
 	terms            int // terminals started
+	termPID          int // of the program in the last of them
 }
 
 func guardOf(ts *testscript.TestScript) *guard { return ts.Value(guardKey{}).(*guard) }

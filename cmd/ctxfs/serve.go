@@ -60,7 +60,7 @@ func serve(f mountFlags, mountpoint string) error {
 	if err := r.ready(fmt.Sprintf("mounted %s at %s", store, mountpoint)); err != nil {
 		log.Error("tell that the mount serves", "err", err)
 	}
-	stop := untilSignalled(m.fs, log)
+	stop := untilSignalled(m.fs, mountpoint, log)
 	m.fs.Wait()
 	stop()
 	err = m.close()
@@ -141,7 +141,8 @@ func (m *mounted) end() error { return errors.Join(m.fs.Detach(), m.close()) }
 
 // untilSignalled unmounts fs at the first SIGTERM or SIGINT, lazily where
 // files are open, and exits at the second. The function it returns ends that.
-func untilSignalled(fs *fusefs.FS, log *slog.Logger) (stop func()) {
+func untilSignalled(fs *fusefs.FS, mountpoint string, log *slog.Logger) (stop func()) {
+	conn := connectionAt(mountpoint, log)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	// A daemon whose terminal or log reader is gone goes on.
@@ -159,7 +160,10 @@ func untilSignalled(fs *fusefs.FS, log *slog.Logger) (stop func()) {
 					os.Exit(exitFailure)
 				}
 				log.Info("ends at a signal", "signal", s)
-				unmountOrDetach(fs, log)
+				if connectionAt(mountpoint, log) == conn {
+					unmountOrDetach(fs, log)
+				}
+				fs.Leave()
 			}
 		}
 	}()
@@ -168,6 +172,17 @@ func untilSignalled(fs *fusefs.FS, log *slog.Logger) (stop func()) {
 		close(done)
 		<-ended
 	}
+}
+
+// connectionAt is the number of the connection at mountpoint, 0 for none: a
+// mount that umount(8) took away may have been followed by another one.
+func connectionAt(mountpoint string, log *slog.Logger) int {
+	all, err := mounts()
+	if err != nil {
+		log.Error("look for the mount", "err", err)
+	}
+	m, _ := mountAt(all, mountpoint)
+	return m.Conn
 }
 
 func unmountOrDetach(fs *fusefs.FS, log *slog.Logger) {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -43,7 +44,7 @@ func termCmd(ts *testscript.TestScript, neg bool, args []string) {
 		case "wait":
 			x.wait(strings.Join(rest, " "))
 		case "end":
-			if !poll(termLimit, func() bool { return !x.running() }) {
+			if !poll(termLimit, func() bool { return !x.running() && !exists(g.termPID) }) {
 				ts.Fatalf("the program has not ended; its screen:\n%s", x.screen())
 			}
 		case "said":
@@ -87,8 +88,20 @@ func (x terminal) start(program []string) {
 	}
 	x.must("new-session", "-d", "-x", "120", "-y", "40", "-c", x.ts.MkAbs("."),
 		"exec "+strings.Join(quoted, " "), ";", "pipe-pane", "cat >> '"+x.base+".record'")
+	pid, err := x.tmux("display-message", "-p", "#{pane_pid}")
+	x.ts.Check(err)
+	guardOf(x.ts).termPID, err = strconv.Atoi(strings.TrimSpace(pid))
+	x.ts.Check(err)
 	// Where all went well there is no server any more.
 	x.ts.Defer(func() { _, _ = x.tmux("kill-server") })
+}
+
+// exists reports whether there is a process that has not ended. One that is
+// ending has closed its terminal before it leaves its directory.
+func exists(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return err == nil && !strings.HasPrefix(rest, "Z")
 }
 
 func (x terminal) running() bool {

@@ -13,8 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// umountWait is how long umount waits for the daemon to finish its commits.
-const umountWait = 30 * time.Second
+const (
+	// umountWait is how long umount waits for the daemon to finish its commits.
+	umountWait = 30 * time.Second
+	// noticeWait is how long the kernel may take to tell the daemon. It does
+	// not, where another mount namespace has a copy of the mount.
+	noticeWait = time.Second
+)
 
 func newUmount() *cobra.Command {
 	var force bool
@@ -102,7 +107,7 @@ func umountServing(out io.Writer, point string, pid int) error {
 		fmt.Fprintf(out, "files are open in %s%s: it is out of the tree, and ends when they are closed\n", point, users)
 		return nil
 	}
-	return waitForEnd(daemon, pid, umountWait)
+	return waitForEnd(daemon, pid)
 }
 
 // unmount ends the mount at point; busy says that files are open, and that it
@@ -140,21 +145,34 @@ func fusermount(point string, args ...string) error {
 	return fmt.Errorf("%s: %w", strings.TrimSpace(string(out)), err)
 }
 
-// waitForEnd waits until the process behind the pidfd daemon has ended.
-func waitForEnd(daemon, pid int, limit time.Duration) error {
-	deadline := time.Now().Add(limit)
-	for {
-		left := time.Until(deadline)
-		if left <= 0 {
-			return fmt.Errorf("the daemon %d is still at work after %v", pid, limit)
-		}
-		fds := []unix.PollFd{{Fd: int32(daemon), Events: unix.POLLIN}}
-		n, err := unix.Poll(fds, int(left.Milliseconds())+1)
-		if err != nil && !errors.Is(err, unix.EINTR) {
-			return fmt.Errorf("wait for the daemon %d: %w", pid, err)
-		}
-		if n > 0 {
-			return nil
+// waitForEnd waits until the process pid, behind the pidfd daemon, has ended,
+// and asks it to if it has not heard of the unmount.
+func waitForEnd(daemon, pid int) error {
+	ended, err := waitFor(daemon, noticeWait)
+	if err == nil && !ended {
+		err = unix.PidfdSendSignal(daemon, unix.SIGTERM, nil, 0)
+		if err == nil {
+			ended, err = waitFor(daemon, umountWait-noticeWait)
 		}
 	}
+	if err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("wait for the daemon %d: %w", pid, err)
+	}
+	if err == nil && !ended {
+		return fmt.Errorf("the daemon %d is still at work after %v", pid, umountWait)
+	}
+	return nil
+}
+
+// waitFor reports whether the process behind the pidfd ends within limit.
+func waitFor(daemon int, limit time.Duration) (ended bool, err error) {
+	deadline := time.Now().Add(limit)
+	for left := limit; left > 0; left = time.Until(deadline) {
+		fds := []unix.PollFd{{Fd: int32(daemon), Events: unix.POLLIN}}
+		n, err := unix.Poll(fds, int(left.Milliseconds())+1)
+		if n > 0 || err != nil && !errors.Is(err, unix.EINTR) {
+			return n > 0, err
+		}
+	}
+	return false, nil
 }
