@@ -96,6 +96,9 @@ func (e *Entries) listStore(ctx context.Context, dir, after string, limit int) (
 	return shown, after, nil
 }
 
+// KeepsVersions implements [room.Keeper].
+func (e *Entries) KeepsVersions() {}
+
 // Read implements [room.Room]. It also reads ordinary files, at their current
 // revision.
 func (e *Entries) Read(ctx context.Context, path string, rev backing.Revision) (backing.Content, error) {

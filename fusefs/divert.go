@@ -1,12 +1,14 @@
 package fusefs
 
 import (
+	"errors"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"ctxfs/backing"
 	"ctxfs/room"
 )
 
@@ -165,9 +167,9 @@ func (f *FS) diverted(h *fuse.InHeader, dir *node, name string) *node {
 	return v.to
 }
 
-// pinned reports whether n, which a LOOKUP found, is safe from being taken
-// over until the thread has opened it, if it was sent back to look for it: a
-// second ESTALE would reach the program.
+// pinned reports whether n, which a LOOKUP found, is safe until the thread has
+// opened it, if it was sent back to look for it: from being taken over, and from
+// being replaced with no copy kept. A second ESTALE would reach the program.
 func (f *FS) pinned(h *fuse.InHeader, dir *node, name string, n *node) bool {
 	v := f.divert.find(h.Pid, slot{dir.id, name})
 	if v == nil || v.to != nil || v.pin == n {
@@ -175,17 +177,24 @@ func (f *FS) pinned(h *fuse.InHeader, dir *node, name string, n *node) bool {
 	}
 	n.mu.Lock()
 	free := n.draft == nil
+	object := n.info.Kind == room.Object
 	if free {
 		n.opens++
 	}
 	n.mu.Unlock()
-	if free {
-		v.pin, n = n, v.pin
-		if n != nil {
-			f.closeCommitted(n)
-		}
+	if !free {
+		return false
 	}
-	return free
+	_, _, p := f.tree.where(n)
+	if object && errors.Is(f.version(f.ctx, n, p), backing.ErrNotFound) {
+		f.closeCommitted(n)
+		return false
+	}
+	v.pin, n = n, v.pin
+	if n != nil {
+		f.closeCommitted(n)
+	}
+	return true
 }
 
 // giveUp ends what was made for a thread, when it has come or will not come.
@@ -195,6 +204,7 @@ func (f *FS) giveUp(v *diversion) {
 	}
 	if v.to != nil {
 		f.abandon(v.to)
+		f.tree.forget(v.to.id, 1) // what unnamed counted
 	}
 	if v.pin != nil {
 		f.closeCommitted(v.pin)

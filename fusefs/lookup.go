@@ -1,6 +1,7 @@
 package fusefs
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -46,7 +47,7 @@ func (f *FS) Lookup(cancel <-chan struct{}, h *fuse.InHeader, name string, out *
 	defer dir.looking.Add(-1)
 	seen := dir.changes.Load()
 	p := f.seenBy(h, f.placeOf(dir, name))
-	info, err := p.room.Stat(f.request(cancel), p.path())
+	n, info, err := f.lookup(f.request(cancel), h, dir, name, p)
 	if errors.Is(err, backing.ErrNotFound) {
 		// The name's absence is worth keeping: searches ask each
 		// directory for ignore files.
@@ -56,13 +57,27 @@ func (f *FS) Lookup(cancel <-chan struct{}, h *fuse.InHeader, name string, out *
 	if err != nil {
 		return f.status("lookup", p.full, err)
 	}
-	n := f.tree.lookup(dir, name, p, info)
-	for !f.pinned(h, dir, name, n) {
-		f.tree.forget(n.id, 1)
-		n = f.tree.lookup(dir, name, p, info)
-	}
 	n.entry(out, info, p.full, dir.since(seen, cached(info)))
 	return fuse.OK
+}
+
+// lookTries bounds how often a LOOKUP follows a name that is replaced all the
+// time.
+const lookTries = 100
+
+// lookup finds what stands under a name now, and its node.
+func (f *FS) lookup(ctx context.Context, h *fuse.InHeader, dir *node, name string, p place) (*node, room.Info, error) {
+	for tries := 1; ; tries++ {
+		info, err := p.room.Stat(ctx, p.path())
+		if err != nil {
+			return nil, info, err
+		}
+		n := f.tree.lookup(dir, name, p, info)
+		if f.pinned(h, dir, name, n) || tries == lookTries {
+			return n, info, nil
+		}
+		f.tree.forget(n.id, 1)
+	}
 }
 
 // since is how long the kernel may keep what was read of a directory when its

@@ -1,6 +1,7 @@
 package fusefs
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"syscall"
@@ -56,20 +57,47 @@ func (f *FS) openCommitted(cancel <-chan struct{}, in *fuse.OpenIn, n *node, v *
 	}
 	n.wasDraft = false
 	n.mu.Unlock()
-	dir, name, p := f.tree.where(n)
-	if f.divert.drafting(dir, name) {
-		// A draft that has been committed and is still open may replace
-		// this very version, and keeps no copy of it.
-		if _, err := f.reader(f.request(cancel), n, p); err != nil {
-			f.closeCommitted(n)
-			return f.status("open", p.full, err)
+	_, _, p := f.tree.where(n)
+	err := f.opened(f.request(cancel), n, p, out)
+	if err == nil {
+		return fuse.OK
+	}
+	f.closeCommitted(n)
+	if errors.Is(err, backing.ErrNotFound) {
+		return f.lookAgain(in, n, v, out)
+	}
+	return f.status("open", p.full, err)
+}
+
+// opened opens what must be open before the OPEN is answered: a version that
+// may be kept nowhere once it is replaced, and what the kernel reads itself.
+// It is backing.ErrNotFound where that has happened.
+func (f *FS) opened(ctx context.Context, n *node, p place, out *fuse.OpenOut) error {
+	_, keeps := p.room.(room.Keeper)
+	dir, name, _ := f.tree.where(n)
+	// A draft that has been committed and is still open may replace this
+	// very version, and then no room keeps it.
+	if !keeps || f.divert.drafting(dir, name) || f.wantsPassthrough(n) {
+		if err := f.version(ctx, n, p); err != nil {
+			return err
 		}
 	}
-	if err := f.passthrough(f.request(cancel), n, p, out); err != nil {
-		f.closeCommitted(n)
-		return f.status("open", p.full, err)
+	f.passthrough(n, out)
+	return nil
+}
+
+// lookAgain sends a thread back to the name, whose version was replaced
+// between its LOOKUP and its OPEN: the kernel's pages of n are those of a
+// version that cannot be read to its end. The LOOKUP finds one that can. Who
+// was sent back before gets what there is now, past the kernel's pages.
+func (f *FS) lookAgain(in *fuse.OpenIn, n *node, v *diversion, out *fuse.OpenOut) fuse.Status {
+	if v != nil {
+		return f.openShared(in, n, out)
 	}
-	return fuse.OK
+	dir, name, _ := f.tree.where(n)
+	f.tree.detach(n)
+	f.send(in, &diversion{slot: slot{dir.id, name}, from: n})
+	return fuse.Status(syscall.ESTALE)
 }
 
 func (f *FS) closeCommitted(n *node) {

@@ -1,8 +1,6 @@
 package fusefs
 
 import (
-	"context"
-
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"ctxfs/backing"
@@ -14,15 +12,17 @@ import (
 // node that is read so.
 const passthroughFrom = 4 << 20
 
-// passthrough gives the kernel the file behind n's version. It takes it from
-// root only, and where the content lies in a file. All opens of a node are of one kind, as the kernel wants it: a
-// version's size never changes, and the first answer is remembered.
-func (f *FS) passthrough(ctx context.Context, n *node, p place, out *fuse.OpenOut) error {
-	if f.noPassthrough.Load() || n.describe().Size < passthroughFrom {
-		return nil
-	}
-	if _, err := f.reader(ctx, n, p); err != nil {
-		return err
+func (f *FS) wantsPassthrough(n *node) bool {
+	return !f.noPassthrough.Load() && n.describe().Size >= passthroughFrom
+}
+
+// passthrough gives the kernel the file behind n's version, which is open. It
+// takes it from root only, and where the content lies in a file. All opens of
+// a node are of one kind, as the kernel wants it: a version's size never
+// changes, and the first answer is remembered.
+func (f *FS) passthrough(n *node, out *fuse.OpenOut) {
+	if !f.wantsPassthrough(n) {
+		return
 	}
 	n.reading.Lock()
 	defer n.reading.Unlock()
@@ -31,11 +31,10 @@ func (f *FS) passthrough(ctx context.Context, n *node, p place, out *fuse.OpenOu
 		n.cachedReads = n.backingID == 0
 	}
 	if n.backingID == 0 {
-		return nil
+		return
 	}
 	out.BackingID = n.backingID
 	out.OpenFlags = fuse.FOPEN_PASSTHROUGH | fuse.FOPEN_NOFLUSH
-	return nil
 }
 
 // register returns the kernel's number for the file of content, 0 where there

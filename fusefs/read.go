@@ -49,18 +49,31 @@ func (f *FS) source(ctx context.Context, n *node, p place, fh uint64) (io.Reader
 func (f *FS) reader(ctx context.Context, n *node, p place) (io.ReaderAt, error) {
 	n.reading.Lock()
 	defer n.reading.Unlock()
+	err := f.openContent(ctx, n, p)
+	if errors.Is(err, backing.ErrNotFound) {
+		n.content, err = f.successor(ctx, n, p)
+	}
+	return n.content, err
+}
+
+// version opens the content of n's version; backing.ErrNotFound where that is
+// kept nowhere.
+func (f *FS) version(ctx context.Context, n *node, p place) error {
+	n.reading.Lock()
+	defer n.reading.Unlock()
+	return f.openContent(ctx, n, p)
+}
+
+// openContent is version for callers that hold n.reading.
+func (f *FS) openContent(ctx context.Context, n *node, p place) error {
 	if n.content != nil {
-		return n.content, nil
+		return nil
 	}
 	content, err := p.room.Read(ctx, p.path(), n.describe().Revision)
-	if errors.Is(err, backing.ErrNotFound) {
-		content, err = f.successor(ctx, n, p)
+	if err == nil {
+		n.content = content
 	}
-	if err != nil {
-		return nil, err
-	}
-	n.content = content
-	return content, nil
+	return err
 }
 
 // keepOpened opens the content of the version that a name leads to, where

@@ -66,7 +66,8 @@ func (t *tree) add(n *node) {
 	t.nodes[n.id] = n
 }
 
-// unnamed adds a node that no LOOKUP finds: that of a draft.
+// unnamed adds a node that no LOOKUP finds: that of a draft. Who adds it has
+// looked it up once, and takes that back if the kernel does not.
 func (t *tree) unnamed(n *node) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

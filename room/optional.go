@@ -53,3 +53,11 @@ type Appender interface {
 type Flusher interface {
 	Flush() error
 }
+
+// Keeper is the optional capability of a room that keeps what is overwritten:
+// its Read finds every revision that was committed through it, so that the
+// content of an open file need not be opened before it is read. The content of
+// other rooms is opened at once.
+type Keeper interface {
+	KeepsVersions()
+}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ctxfs/backing"
+	"ctxfs/torture/apart"
 	"ctxfs/torture/trace"
 )
 
@@ -49,16 +50,19 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	flag.Parse()
-	if err := leaveNamespace(); err != nil {
+	if err := apart.Leave(!*full); err != nil {
 		fmt.Fprintln(os.Stderr, "the tests cannot have mounts of their own:", err)
 		os.Exit(1)
 	}
 	code := m.Run()
-	if err := endNamespace(); err != nil {
+	if err := apart.End(); err != nil {
 		fmt.Fprintln(os.Stderr, "clean up:", err)
 		code = max(code, 1)
 	}
-	table.print()
+	if err := table.Write(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
 	os.Exit(code)
 }
 

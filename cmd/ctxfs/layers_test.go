@@ -32,9 +32,12 @@ var layers = map[string][]string{
 	"access":            append([]string{"backing/localdir"}, append(rooms, ofRooms...)...),
 	"operations":        append([]string{"access"}, append(rooms, ofRooms...)...),
 	"mcpserver":         append([]string{"access", "index", "operations"}, append(rooms, ofRooms...)...),
-	"torture":           append([]string{"fusefs", "torture/trace", "torture/disk", "backing/localdir"}, append(rooms, ofRooms...)...),
+	"torture":           append([]string{"fusefs", "torture/trace", "torture/disk", "torture/apart", "torture/tried", "backing/localdir"}, append(rooms, ofRooms...)...),
 	"torture/trace":     {},
 	"torture/disk":      {},
+	"torture/apart":     {},
+	"torture/tried":     {},
+	"torture/live":      {"torture/apart", "torture/tried"},
 	"cmd/ctxfs":         append([]string{"fusefs", "index", "views", "access", "operations", "mcpserver", "backing/localdir"}, append(rooms, ofRooms...)...),
 }
 

@@ -1,4 +1,4 @@
-package torture
+package apart
 
 import (
 	"errors"
@@ -13,11 +13,10 @@ import (
 // is "none".
 const namespaceEnv = "CTXFS_TORTURE_NAMESPACE"
 
-// leaveNamespace begins the tests anew with mounts of their own, which go with
-// the process however it ends. Who is not root keeps those of all. The bounded
-// run has its temporary directory in memory, where no sync waits for a disk
-// that others are busy with: a kill does not care.
-func leaveNamespace() error {
+// Leave begins the tests anew with mounts of their own. Who is not root keeps
+// those of all. With inMemory the temporary directory lies there, where no
+// sync waits for a disk that others are busy with.
+func Leave(inMemory bool) error {
 	if os.Geteuid() != 0 || os.Getenv(namespaceEnv) != "" {
 		return nil
 	}
@@ -32,7 +31,7 @@ func leaveNamespace() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make the mounts private: %w", err)
 	}
-	if *full {
+	if !inMemory {
 		return unix.Exec(self, os.Args, append(os.Environ(), namespaceEnv+"=none"))
 	}
 	dir, err := os.MkdirTemp("", "torture")
@@ -45,7 +44,8 @@ func leaveNamespace() error {
 	return unix.Exec(self, os.Args, append(os.Environ(), namespaceEnv+"="+dir, "TMPDIR="+dir))
 }
 
-func endNamespace() error {
+// End takes away what Leave made.
+func End() error {
 	dir := os.Getenv(namespaceEnv)
 	if dir == "" || dir == "none" {
 		return nil

@@ -1,0 +1,38 @@
+package fusefs_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// nodesReturn waits until the daemon knows no more nodes than before, once the
+// kernel has dropped its names, as it does at a remount.
+func (m mounted) nodesReturn(before int) {
+	m.Helper()
+	if os.Geteuid() != 0 {
+		m.Skip("only root can make the kernel drop the names of one mount")
+	}
+	within(m.T, "nodes are forgotten", func() error {
+		m.must(unix.Mount("", m.dir, "", unix.MS_REMOUNT|unix.MS_NOSUID|unix.MS_NODEV, ""))
+		if now := m.fs.Stats()["nodes"].(int); now > before {
+			return fmt.Errorf("%d nodes, %d before", now, before)
+		}
+		return nil
+	})
+}
+
+func TestNodesOfDraftsMadeBesideReadersAreForgotten(t *testing.T) {
+	m := mount(t)
+	m.write("a/"+name1, entry("first\n"))
+	before := m.fs.Stats()["nodes"].(int)
+	for i := range 10 {
+		r, err := os.Open(m.path("a", name1))
+		m.must(err)
+		m.write("a/"+name1, entry(fmt.Sprintln("text", i)))
+		m.must(r.Close())
+	}
+	m.nodesReturn(before)
+}

@@ -1,0 +1,10 @@
+// Package live tries what ctxfs promises on mounts in use: the built command,
+// its daemon a process of its own, and other processes at work on it.
+//
+//   - load_test.go: 64 processes that write, read, list and search at once.
+//   - posix_test.go: go-fuse's posixtest on ordinary files.
+//
+// docs/reliability.md says what is tried and what held. A bounded part runs in
+// go test, the whole by scripts/torture (-live.full). The tests need root, and
+// fail without; go test -short leaves them out.
+package live

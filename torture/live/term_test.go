@@ -1,0 +1,40 @@
+package live
+
+import (
+	"fmt"
+	"testing"
+)
+
+func TestATerminatedDaemonKeepsWhatItAcknowledged(t *testing.T) {
+	needRoot(t)
+	n, builds := 8, []bool{raced()}
+	if *full {
+		n, builds = 64, []bool{false, true}
+	}
+	for _, race := range builds {
+		t.Run(fmt.Sprintf("race=%v", race), func(t *testing.T) {
+			dir := t.TempDir()
+			d := start(t, race, dir)
+			all := prepare(t, d)
+			processes := begin(t, n, work{Mount: d.Point, Seed: *seed, For: patience, Ends: true})
+			if err := d.Terminate(); err != nil {
+				t.Fatal(err)
+			}
+			finish(t, processes, &all)
+			if err := d.Ended(); err != nil {
+				t.Fatal(err)
+			}
+			for _, wrong := range all.Wrong {
+				t.Error(wrong)
+			}
+			d = start(t, race, dir)
+			tried, held := check(t, d.Point, all)
+			failed := 0
+			for _, ids := range all.Tried {
+				failed += len(ids)
+			}
+			table.Add("SIGTERM: objects that are whole and complete after a remount", tried, held,
+				fmt.Sprintf("%d processes at work, %d operations before; %d writes were told that they failed", n, operationsOf(all), failed))
+		})
+	}
+}
