@@ -1,7 +1,10 @@
 package fusefs
 
 import (
+	"cmp"
 	"context"
+	"hash/fnv"
+	"slices"
 	"sync"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -9,15 +12,40 @@ import (
 	"ctxfs/room"
 )
 
-// dirHandle is an open directory: what has been listed of it so far.
+// dirHandle is an open directory, and its listing.
 type dirHandle struct {
 	node  *node
 	place place
 
-	mu   sync.Mutex // guards what follows
-	seen uint64     // node.changes when the listing began
-	all  []room.Info
-	done bool
+	mu     sync.Mutex // guards what follows
+	seen   uint64     // node.changes when the listing began
+	listed bool
+	all    []member // in the order of their cookies
+}
+
+// member is a name in a listing. Its cookie is where the kernel goes on after
+// it, and depends on nothing but the name: the kernel goes on in listings of
+// other handles, which were made at other times, and keeps one that it put
+// together of several. With positions in its place names would be listed
+// twice, or not at all.
+type member struct {
+	cookie uint64
+	info   room.Info
+}
+
+// The cookies of "." and "..". Those of names are greater.
+const (
+	selfCookie   = 1
+	parentCookie = 2
+)
+
+// cookieOf is positive as an off_t. Two names of one directory with the same
+// cookie, one pair in billions, are harmless but for a listing that is cut
+// just between them.
+func cookieOf(name string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return max(h.Sum64()>>1, parentCookie+1)
 }
 
 // page is how many names are asked for at once.
@@ -73,7 +101,8 @@ func (f *FS) ReadDirPlus(cancel <-chan struct{}, in *fuse.ReadIn, out *fuse.DirE
 	})
 }
 
-// list gives the members from the offset on to add, until it has no more room.
+// list gives what comes after the cookie in.Offset to add, until it has no
+// more room.
 func (f *FS) list(cancel <-chan struct{}, in *fuse.ReadIn, add func(*dirHandle, fuse.DirEntry, *room.Info) bool) fuse.Status {
 	h, ok := f.handles.get(in.Fh).(*dirHandle)
 	if !ok {
@@ -81,58 +110,64 @@ func (f *FS) list(cancel <-chan struct{}, in *fuse.ReadIn, add func(*dirHandle, 
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if in.Offset == 0 {
-		h.all, h.done = nil, false // rewinddir sees what is there now
-		h.seen = h.node.changes.Load()
-	}
-	ctx := f.request(cancel)
-	for i := in.Offset; ; i++ {
-		e := fuse.DirEntry{Mode: fuse.S_IFDIR, Off: i + 1}
-		switch i {
-		case 0:
-			e.Name, e.Ino = ".", h.node.id
-		case 1:
-			e.Name, e.Ino = "..", h.node.id
-			if h.node.dir != nil {
-				e.Ino = h.node.dir.id
-			}
-		default:
-			info, err := h.at(ctx, f, int(i-2))
-			if err != nil {
-				return f.status("list", h.place.full, err)
-			}
-			if info == nil {
-				return fuse.OK
-			}
-			e.Name, e.Mode = info.Name, typeBits[info.Kind]
-			e.Ino = inoOf(f.tree.seed, join(h.place.full, info.Name))
-			if !add(h, e, info) {
-				return fuse.OK
-			}
-			continue
+	// At 0, after rewinddir too, it is what is there now.
+	if in.Offset == 0 || !h.listed {
+		if err := h.read(f.request(cancel)); err != nil {
+			return f.status("list", h.place.full, err)
 		}
-		if !add(h, e, nil) {
+	}
+	if in.Offset < parentCookie && !h.addDots(in.Offset, add) {
+		return fuse.OK
+	}
+	next, _ := slices.BinarySearchFunc(h.all, in.Offset, func(m member, after uint64) int {
+		if m.cookie <= after {
+			return -1
+		}
+		return 1
+	})
+	for i := next; i < len(h.all); i++ {
+		m := &h.all[i]
+		e := fuse.DirEntry{Name: m.info.Name, Mode: typeBits[m.info.Kind], Off: m.cookie,
+			Ino: inoOf(f.tree.seed, join(h.place.full, m.info.Name))}
+		if !add(h, e, &m.info) {
 			return fuse.OK
 		}
 	}
+	return fuse.OK
 }
 
-// at returns the member number i, nil after the last. h.mu is held.
-func (h *dirHandle) at(ctx context.Context, f *FS, i int) (*room.Info, error) {
-	for i >= len(h.all) && !h.done {
-		after := ""
-		if len(h.all) > 0 {
-			after = h.all[len(h.all)-1].Name
-		}
+// addDots gives "." and "..", and reports whether there was room for both.
+func (h *dirHandle) addDots(after uint64, add func(*dirHandle, fuse.DirEntry, *room.Info) bool) bool {
+	above := h.node.id
+	if h.node.dir != nil {
+		above = h.node.dir.id
+	}
+	if after < selfCookie && !add(h, fuse.DirEntry{Name: ".", Mode: fuse.S_IFDIR, Ino: h.node.id, Off: selfCookie}, nil) {
+		return false
+	}
+	return add(h, fuse.DirEntry{Name: "..", Mode: fuse.S_IFDIR, Ino: above, Off: parentCookie}, nil)
+}
+
+// read lists the directory anew. h.mu is held.
+func (h *dirHandle) read(ctx context.Context) error {
+	h.all, h.listed = nil, false
+	h.seen = h.node.changes.Load()
+	for after := ""; ; {
 		infos, err := h.place.room.List(ctx, h.place.path(), after, page)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		h.all = append(h.all, infos...)
-		h.done = len(infos) < page
+		for _, info := range infos {
+			h.all = append(h.all, member{cookieOf(info.Name), info})
+			after = info.Name
+		}
+		if len(infos) < page {
+			break
+		}
 	}
-	if i >= len(h.all) {
-		return nil, nil
-	}
-	return &h.all[i], nil
+	slices.SortFunc(h.all, func(a, b member) int {
+		return cmp.Or(cmp.Compare(a.cookie, b.cookie), cmp.Compare(a.info.Name, b.info.Name))
+	})
+	h.listed = true
+	return nil
 }
