@@ -130,7 +130,7 @@ func loads() []load {
 	if *full { // two builds, two runs of each
 		return []load{{false, 64, work{For: *long / 4}}, {true, 64, work{For: *long / 4}}}
 	}
-	return []load{{raced(), 12, work{Rounds: 40}}}
+	return []load{{raced(), 8, work{Rounds: 25}}}
 }
 
 func TestManyProcessesTearAndLoseNothing(t *testing.T) {
@@ -138,11 +138,11 @@ func TestManyProcessesTearAndLoseNothing(t *testing.T) {
 	for _, l := range loads() {
 		t.Run(fmt.Sprintf("race=%v", l.race), func(t *testing.T) {
 			d := start(t, l.race, t.TempDir())
-			all := prepare(t, d)
 			idle, err := d.Figures()
 			if err != nil {
-				t.Error(err)
+				t.Fatal(err)
 			}
+			all := prepare(t, d)
 			for l.work.Run = range 2 {
 				l.work.Mount, l.work.Seed = d.Point, *seed+uint64(l.work.Run)
 				finish(t, begin(t, l.processes, l.work), &all)
