@@ -100,6 +100,8 @@ type Version struct {
 	N        int // 1 is the oldest
 	Size     int64
 	ModTime  time.Time
+	Mode     fs.FileMode // permission bits that it had, and whose it was
+	UID, GID uint32
 	Revision Revision // the one it had while it was current
 }
 

@@ -20,7 +20,7 @@ func (e *Entries) attempt(ctx context.Context, s save, cur version) (published, 
 	if err != nil {
 		return done, err
 	}
-	complete, targets, err := e.linkSuperseded(ctx, s.p, complete, done.before)
+	complete, targets, err := e.linkSuperseded(ctx, s, complete, done.before)
 	if err != nil {
 		return done, err
 	}
@@ -58,7 +58,7 @@ func (e *Entries) replace(ctx context.Context, s save, cur version, merged []byt
 		return done, err
 	}
 	if !cur.exists {
-		m = e.own(ctx, s.by, m)
+		m = e.own(ctx, s.owner(), m)
 	}
 	done.made, done.meta = true, e.settle(ctx, s.attr, m, true)
 	return done, nil

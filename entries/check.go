@@ -94,7 +94,7 @@ func (e *Entries) eachIn(ctx context.Context, dir backing.Key, f func(place, bac
 }
 
 func (e *Entries) checkReject(ctx context.Context, p place, report func(Problem)) error {
-	ours, err := e.isReject(ctx, p.path)
+	_, ours, err := e.isReject(ctx, p.path)
 	if errors.Is(err, backing.ErrNotFound) {
 		return nil
 	}

@@ -53,7 +53,7 @@ func (e *Entries) beginDance(ctx context.Context, c room.Caller, from, to place,
 	if err != nil {
 		return fmt.Errorf("copy %s to its backup: %w", from.path, err)
 	}
-	e.own(ctx, c, backup)
+	e.own(ctx, c.Of(room.Info{UID: m.UID, GID: m.GID}), backup)
 	e.mu.Lock()
 	e.dances[from.path] = dance{pid: c.PID, until: e.now().Add(DanceTime)}
 	e.mu.Unlock()

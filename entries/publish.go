@@ -25,6 +25,7 @@ type save struct {
 	by      room.Caller
 	content []byte
 	mode    fs.FileMode        // of a new entry
+	file    *room.Info         // that was renamed onto the entry; may be nil
 	attr    backing.AttrChange // what its writer set meanwhile
 	// began says, under the path's lock, the revision that the writer began
 	// from and its own last commit; nil where nobody knows.
@@ -37,6 +38,14 @@ type save struct {
 	free bool
 	// sure is asked before anything happens; nil is yes.
 	sure func() bool
+}
+
+// owner is whose a new entry is.
+func (s save) owner() room.Caller {
+	if s.file != nil {
+		return s.by.Of(*s.file)
+	}
+	return s.by
 }
 
 // published is what a save came to.

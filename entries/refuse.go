@@ -61,7 +61,7 @@ func (e *Entries) journal(r codec.Refusal, c room.Caller) {
 	if e.o.Journal == nil {
 		return
 	}
-	e.o.Journal.Refuse(r, c.Agent, c.PID, e.now())
+	e.o.Journal.Refuse(r, c, e.now())
 	if err := e.o.Journal.Err(); err != nil {
 		e.o.Log.Warn("refusals are remembered in memory only", "err", err)
 	}
@@ -106,7 +106,7 @@ func (d *draft) Refuse(ctx context.Context, err error) {
 // reports whether it is there.
 func (e *Entries) keepReject(ctx context.Context, p place, r *codec.Refusal, content []byte, by room.Caller, mode fs.FileMode) bool {
 	ctx = context.WithoutCancel(ctx)
-	name, err := e.freeReject(ctx, p, by.Agent)
+	name, err := e.freeReject(ctx, p, by)
 	if err == nil {
 		err = e.putReject(ctx, name, codec.RejFile(r, content), by, mode)
 	}
@@ -130,13 +130,13 @@ func (e *Entries) putReject(ctx context.Context, name string, text []byte, by ro
 	return nil
 }
 
-// freeReject returns the path for agent's refused draft: one that is free, or
-// holds an older draft of the same agent. A file of that name which is not a
-// refused draft (patch leaves such ones too), or is another agent's, stays.
-func (e *Entries) freeReject(ctx context.Context, p place, agent string) (string, error) {
+// freeReject returns the path for the refused draft of by: one that is free, or
+// holds an older draft of the same agent and user. A file of that name which
+// is not a refused draft (patch leaves such ones too), or is another's, stays.
+func (e *Entries) freeReject(ctx context.Context, p place, by room.Caller) (string, error) {
 	for n := 1; ; n++ {
 		path := rejPath(p, n)
-		ours, err := e.isReject(ctx, path)
+		uid, ours, err := e.isReject(ctx, path)
 		if errors.Is(err, backing.ErrNotFound) {
 			return path, nil
 		}
@@ -146,7 +146,8 @@ func (e *Entries) freeReject(ctx context.Context, p place, agent string) (string
 		e.mu.Lock()
 		of, known := e.rejectOf[path]
 		e.mu.Unlock()
-		if ours && (!known || of == agent || n >= rejNames) {
+		mine := by.PID == 0 || uid == by.UID
+		if ours && mine && (!known || of == by.Agent || n >= rejNames) {
 			return path, nil
 		}
 		if n > 2*rejNames {
@@ -156,26 +157,26 @@ func (e *Entries) freeReject(ctx context.Context, p place, agent string) (string
 }
 
 // isReject reports whether the file at path is a refused draft that this room
-// left; ErrNotFound where there is nothing.
-func (e *Entries) isReject(ctx context.Context, path string) (bool, error) {
+// left, and whose it is; ErrNotFound where there is nothing.
+func (e *Entries) isReject(ctx context.Context, path string) (uid uint32, ok bool, err error) {
 	m, err := e.store.Stat(ctx, backing.Key(path))
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
 	if m.Dir || m.Link || m.Special {
-		return false, nil
+		return m.UID, false, nil
 	}
 	c, err := e.store.Open(ctx, m.Key, "")
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
 	defer c.Close()
 	head := make([]byte, min(c.Size(), rejHead))
 	if n, err := c.ReadAt(head, 0); err != nil && n < len(head) {
-		return false, fmt.Errorf("read %s: %w", path, err)
+		return 0, false, fmt.Errorf("read %s: %w", path, err)
 	}
-	_, ok := codec.RejDraft(head)
-	return ok, nil
+	_, ok = codec.RejDraft(head)
+	return m.UID, ok, nil
 }
 
 // removeRejects removes the refused drafts of the entry at p, which has got a
@@ -183,7 +184,7 @@ func (e *Entries) isReject(ctx context.Context, path string) (bool, error) {
 func (e *Entries) removeRejects(ctx context.Context, p place) {
 	for n := 1; n <= 2*rejNames; n++ {
 		path := rejPath(p, n)
-		ours, err := e.isReject(ctx, path)
+		_, ours, err := e.isReject(ctx, path)
 		if errors.Is(err, backing.ErrNotFound) {
 			return
 		}

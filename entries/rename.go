@@ -92,7 +92,7 @@ func (e *Entries) renameEntry(ctx context.Context, c room.Caller, src, dst place
 	if err != nil {
 		return err
 	}
-	e.own(ctx, c, m)
+	e.own(ctx, c.Of(info), m)
 	e.dropPending(src.path)
 	return nil
 }
@@ -144,14 +144,14 @@ func (e *Entries) saveFile(ctx context.Context, c room.Caller, m backing.Meta, d
 			return err
 		}
 	}
-	err = e.publish(ctx, save{p: dst, by: c, content: content, mode: info.Mode, free: free})
+	err = e.publish(ctx, save{p: dst, by: c, content: content, mode: info.Mode, file: &info, free: free})
 	if errors.Is(err, backing.ErrExists) || errors.Is(err, backing.ErrNotRegular) {
 		return err
 	}
 	if err != nil {
 		r := refusalOf(err, dst.path)
 		e.journal(r, c)
-		e.keepReject(ctx, dst, &r, content, c, info.Mode)
+		e.keepReject(ctx, dst, &r, content, c.Of(info), info.Mode)
 	}
 	return err
 }
@@ -159,7 +159,7 @@ func (e *Entries) saveFile(ctx context.Context, c room.Caller, m backing.Meta, d
 // saveEmpty makes an empty file renamed onto a new name a pending entry; done
 // is false where there is an entry, which publish protects.
 func (e *Entries) saveEmpty(ctx context.Context, c room.Caller, dst place, info room.Info, free bool) (done bool, err error) {
-	_, _, err = e.addPending(ctx, c, dst, info.Mode, free)
+	_, _, err = e.addPending(ctx, c.Of(info), dst, info.Mode, free)
 	if errors.Is(err, backing.ErrExists) && !free {
 		return false, nil
 	}
@@ -200,7 +200,7 @@ func (e *Entries) renameDir(ctx context.Context, c room.Caller, src, dst place, 
 	if err != nil {
 		return err
 	}
-	if _, err := e.MakeDir(ctx, c, dst.path, m.Mode); err != nil {
+	if _, err := e.MakeDir(ctx, c.Of(room.Info{UID: m.UID, GID: m.GID}), dst.path, m.Mode); err != nil {
 		return err
 	}
 	return e.RemoveDir(ctx, c, src.path)

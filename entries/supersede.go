@@ -26,7 +26,8 @@ func (m mark) text() string { return "Marked as superseded, see " + m.New }
 
 // linkSuperseded puts what content supersedes into its links, and returns the
 // targets that before did not name yet. Those must be there.
-func (e *Entries) linkSuperseded(ctx context.Context, p place, content, before []byte) (linked []byte, targets []string, err error) {
+func (e *Entries) linkSuperseded(ctx context.Context, s save, content, before []byte) (linked []byte, targets []string, err error) {
+	p := s.p
 	entry, err := codec.Parse(content)
 	if err != nil || len(entry.Supersedes) == 0 {
 		return content, nil, err
@@ -44,7 +45,7 @@ func (e *Entries) linkSuperseded(ctx context.Context, p place, content, before [
 			return nil, nil, supersedesRefusal(p, fmt.Sprintf("%q is no link: %v", link, err))
 		}
 		if !known[target] {
-			if err := e.checkSuperseded(ctx, p, link, target); err != nil {
+			if err := e.checkSuperseded(ctx, s, link, target); err != nil {
 				return nil, nil, err
 			}
 			known[target] = true
@@ -76,36 +77,42 @@ func supersededBy(p place, content []byte) map[string]bool {
 	return targets
 }
 
-// checkSuperseded says whether target is another entry in the store.
-func (e *Entries) checkSuperseded(ctx context.Context, p place, link, target string) error {
-	if target == p.path {
-		return supersedesRefusal(p, "an entry cannot supersede itself")
+// checkSuperseded says whether target is another entry in the store, which
+// the writer may change: it gets a line.
+func (e *Entries) checkSuperseded(ctx context.Context, s save, link, target string) error {
+	if target == s.p.path {
+		return supersedesRefusal(s.p, "an entry cannot supersede itself")
 	}
-	ok, err := e.isStored(ctx, target)
+	old, ok, err := e.stored(ctx, target)
 	if err != nil {
 		return err
 	}
 	if !ok {
-		return supersedesRefusal(p, fmt.Sprintf("%q is no entry: there is no %s", link, target))
+		return supersedesRefusal(s.p, fmt.Sprintf("%q is no entry: there is no %s", link, target))
+	}
+	if s.by.UID != old.UID && !old.Permits(s.by, 2) {
+		return &codec.Refusal{Errno: syscall.EACCES, Path: s.p.path, Field: "supersedes",
+			Reason: fmt.Sprintf("%s belongs to another user, and you may not write to it", target),
+			Fix:    "link to it with `links:` instead, or ask its owner for the right to write (chmod)"}
 	}
 	return nil
 }
 
-// isStored reports whether the store holds an entry at path.
-func (e *Entries) isStored(ctx context.Context, path string) (bool, error) {
+// stored describes the entry at path; ok is false where the store has none.
+func (e *Entries) stored(ctx context.Context, path string) (info room.Info, ok bool, err error) {
 	p, err := placeOf(path)
 	if err != nil || !p.isEntry() {
-		return false, nil
+		return room.Info{}, false, nil
 	}
 	m, err := e.store.Stat(ctx, p.key())
 	if errors.Is(err, backing.ErrNotFound) {
-		return false, nil
+		return room.Info{}, false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look for %s: %w", path, err)
+		return room.Info{}, false, fmt.Errorf("look for %s: %w", path, err)
 	}
-	kind, shown := p.kindOf(m)
-	return shown && kind == room.Object, nil
+	info, ok = p.info(m)
+	return info, ok && info.Kind == room.Object, nil
 }
 
 func supersedesRefusal(p place, reason string) error {

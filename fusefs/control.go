@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -21,22 +20,47 @@ import (
 type control struct {
 	readOnly
 	f *FS
+	c room.Caller // whose refusals errors shows, see For
 }
+
+var _ room.Viewer = (*control)(nil)
 
 // controlFiles are made when they are opened.
 var controlFiles = map[string]func(*FS) ([]byte, error){
 	"version": func(f *FS) ([]byte, error) { return []byte(f.o.Version + "\n"), nil },
 	"stats":   (*FS).statsFile,
-	"errors":  func(f *FS) ([]byte, error) { return f.o.Journal.Last(), nil },
 }
 
 const (
 	versionsDir = "versions"
 	viewsDir    = "views"
+	errorsFile  = "errors"
 )
+
+// PerCaller implements [room.Viewer].
+func (c *control) PerCaller(path string) bool { return path == errorsFile }
+
+// For implements [room.Viewer]: where several users are served, each sees the
+// refusals that it was told itself, the owner of the mount and root see all.
+func (c *control) For(by room.Caller) room.Room { return &control{f: c.f, c: by} }
+
+func (c *control) errors() ([]byte, error) {
+	if c.f.shared(c.c) {
+		return c.f.o.Journal.LastOf(c.c.UID), nil
+	}
+	return c.f.o.Journal.Last(), nil
+}
+
+// shared reports whether by is another user than the mount's own.
+func (f *FS) shared(by room.Caller) bool {
+	return f.o.AllowOther && by.UID != 0 && by.UID != f.uid
+}
 
 // file is what makes the content of a file in .ctxfs, nil where there is none.
 func (c *control) file(name string) func() ([]byte, error) {
+	if name == errorsFile {
+		return c.errors
+	}
 	if own := controlFiles[name]; own != nil {
 		return func() ([]byte, error) { return own(c.f) }
 	}
@@ -55,50 +79,16 @@ func (c *control) Stat(ctx context.Context, path string) (room.Info, error) {
 	if path == "" || path == versionsDir {
 		return c.f.ownDir(path), nil
 	}
+	if path == viewsDir && c.f.o.Views != nil {
+		return c.f.viewsTop(), nil
+	}
 	if rest, ok := c.view(path); ok {
 		return c.f.o.Views.Stat(ctx, rest)
 	}
 	if c.file(path) != nil {
 		return c.f.ownFile(path, 0), nil
 	}
-	key, n, ok, err := c.version(ctx, path)
-	if err != nil || !ok {
-		return c.f.ownDir(backing.Key(path).Name()), err
-	}
-	versions, err := c.f.o.Store.Versions(ctx, key)
-	if err != nil {
-		return room.Info{}, err
-	}
-	for _, v := range versions {
-		if v.N == n {
-			return c.f.versionInfo(v), nil
-		}
-	}
-	return room.Info{}, backing.ErrNotFound
-}
-
-// version takes a path below versions/ apart: the number of a version, where
-// ok, else a directory. That is one of the store, or an entry that has
-// versions.
-func (c *control) version(ctx context.Context, path string) (key backing.Key, n int, ok bool, err error) {
-	rest, found := strings.CutPrefix(path, versionsDir+"/")
-	if !found {
-		return "", 0, false, backing.ErrNotFound
-	}
-	key, err = backing.ParseKey(rest)
-	if err != nil {
-		return "", 0, false, backing.ErrNotFound
-	}
-	if n, err := strconv.Atoi(key.Name()); err == nil && strconv.Itoa(n) == key.Name() {
-		if m, err := c.f.o.Store.Stat(ctx, key.Dir()); err == nil && !m.Dir {
-			return key.Dir(), n, true, nil
-		}
-	}
-	if key.Under(backing.Own) {
-		return "", 0, false, backing.ErrNotFound
-	}
-	_, err = c.f.o.Store.Stat(ctx, key)
-	return key, 0, false, err
+	return c.statVersion(ctx, path)
 }
 
 func (c *control) List(ctx context.Context, dir, after string, limit int) ([]room.Info, error) {
@@ -128,8 +118,9 @@ func (c *control) List(ctx context.Context, dir, after string, limit int) ([]roo
 func (c *control) own() []room.Info {
 	all := []room.Info{c.f.ownDir(versionsDir)}
 	if c.f.o.Views != nil {
-		all = append(all, c.f.ownDir(viewsDir))
+		all = append(all, c.f.viewsTop())
 	}
+	all = append(all, c.f.ownFile(errorsFile, 0))
 	for name := range controlFiles {
 		all = append(all, c.f.ownFile(name, 0))
 	}
@@ -137,64 +128,6 @@ func (c *control) own() []room.Info {
 		all = append(all, c.f.ownFile(name, 0))
 	}
 	return all
-}
-
-// listVersions lists a directory below versions/: that of an entry holds its
-// versions, any other what the store has there.
-func (c *control) listVersions(ctx context.Context, dir string) ([]room.Info, error) {
-	key := backing.Key("")
-	if dir != versionsDir {
-		k, _, isVersion, err := c.version(ctx, dir)
-		if err != nil {
-			return nil, err
-		}
-		if isVersion {
-			return nil, backing.ErrNotDir
-		}
-		key = k
-	}
-	m, err := c.f.o.Store.Stat(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	var all []room.Info
-	if !m.Dir {
-		versions, err := c.f.o.Store.Versions(ctx, key)
-		for _, v := range versions {
-			all = append(all, c.f.versionInfo(v))
-		}
-		return all, err
-	}
-	return c.members(ctx, key)
-}
-
-// members are what a directory of the store holds, each as a directory of
-// versions. What never had one is left out.
-func (c *control) members(ctx context.Context, key backing.Key) ([]room.Info, error) {
-	var all []room.Info
-	after := ""
-	for {
-		metas, err := c.f.o.Store.List(ctx, key, after, page)
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range metas {
-			if !m.Dir {
-				versions, err := c.f.o.Store.Versions(ctx, m.Key)
-				if err != nil {
-					return nil, err
-				}
-				if len(versions) == 0 {
-					continue
-				}
-			}
-			all = append(all, c.f.ownDir(m.Key.Name()))
-		}
-		if len(metas) < page {
-			return all, nil
-		}
-		after = metas[len(metas)-1].Key.Name()
-	}
 }
 
 func (c *control) Read(ctx context.Context, path string, rev backing.Revision) (backing.Content, error) {
@@ -232,9 +165,14 @@ func (f *FS) ownFile(name string, size int64) room.Info {
 	return room.Info{Name: name, Kind: room.Virtual, Size: size, Mode: 0o444, ModTime: f.started, UID: f.uid, GID: f.gid}
 }
 
-func (f *FS) versionInfo(v backing.Version) room.Info {
-	return room.Info{Name: strconv.Itoa(v.N), Kind: room.Object, Size: v.Size, Mode: 0o444,
-		ModTime: v.ModTime, UID: f.uid, GID: f.gid, Revision: v.Revision}
+// viewsTop is closed to other users: the views name tags, types and sessions
+// of every entry, whoever may read it.
+func (f *FS) viewsTop() room.Info {
+	info := f.ownDir(viewsDir)
+	if f.o.AllowOther {
+		info.Mode = 0o500
+	}
+	return info
 }
 
 // bytesContent is content that lies in memory.

@@ -145,7 +145,24 @@ func (f *FS) openPlain(in *fuse.OpenIn, n *node, out *fuse.OpenOut) fuse.Status 
 	if err != nil {
 		return f.status("open", p.full, err)
 	}
+	if f.shared(c) && !f.sameAsJudged(n, w) {
+		f.closed(w, "file")
+		return fuse.Status(syscall.ESTALE)
+	}
 	return f.addPlain(n, p, w, out)
+}
+
+// sameAsJudged reports whether the open file has the owner and the mode by
+// which the kernel let its user in. Somebody may have put another file in its
+// place, in the store itself.
+func (f *FS) sameAsJudged(n *node, w room.File) bool {
+	file, ok := w.(backing.File)
+	if !ok {
+		return true // addPlain says what is to be done
+	}
+	m, err := file.Stat()
+	is := n.describe()
+	return err == nil && m.Mode.Perm() == is.Mode.Perm() && m.UID == is.UID && m.GID == is.GID
 }
 
 func (f *FS) addPlain(n *node, p place, w room.File, out *fuse.OpenOut) fuse.Status {
@@ -170,6 +187,7 @@ func (f *FS) openVirtual(cancel <-chan struct{}, in *fuse.OpenIn, n *node, out *
 		return fuse.EROFS
 	}
 	_, _, p := f.tree.where(n)
+	p = f.seenBy(&in.InHeader, p) // who opens may be another one than who looked it up
 	content, err := p.room.Read(f.request(cancel), p.path(), "")
 	if err != nil {
 		return f.status("open", p.full, err)

@@ -16,17 +16,7 @@ import (
 // permit reports whether h's user may use info with the bits of mask: 4 to
 // read, 2 to write, 1 to execute or search.
 func (f *FS) permit(h *fuse.InHeader, info room.Info, mask uint32) bool {
-	if f.o.AllowOther || h.Uid == 0 && (mask&1 == 0 || info.Kind == room.Dir || info.Mode&0o111 != 0) {
-		return true
-	}
-	bits := uint32(info.Mode)
-	switch {
-	case h.Uid == info.UID:
-		bits >>= 6
-	case h.Gid == info.GID:
-		bits >>= 3
-	}
-	return mask&7&^bits == 0
+	return f.o.AllowOther || info.Permits(caller(h), mask)
 }
 
 // wants is what an open asks for.

@@ -177,7 +177,7 @@ func (h *History) journal(r codec.Refusal, c room.Caller) {
 	if h.o.Journal == nil {
 		return
 	}
-	h.o.Journal.Refuse(r, c.Agent, c.PID, h.o.Now())
+	h.o.Journal.Refuse(r, c, h.o.Now())
 	if err := h.o.Journal.Err(); err != nil {
 		h.o.Log.Warn("refusals are remembered in memory only", "err", err)
 	}

@@ -36,6 +36,7 @@ func (s *Memories) SetAttr(ctx context.Context, c room.Caller, path string, a ba
 	}
 	if p.file == contextFile {
 		err = s.inQueue(ctx, p.memory, set)
+		s.changed(p.memory + "/" + snapshotFile)
 	} else {
 		err = set(ctx)
 	}
@@ -93,7 +94,7 @@ func (s *Memories) deny(c room.Caller, err error) error {
 func (s *Memories) journal(r codec.Refusal, c room.Caller) {
 	s.o.Log.Info("refused", "path", r.Path, "errno", r.Errno.Error(), "line", r.Line, "reason", r.Reason)
 	if s.o.Journal != nil {
-		s.o.Journal.Refuse(r, c.Agent, c.PID, s.o.Now())
+		s.o.Journal.Refuse(r, c, s.o.Now())
 	}
 }
 

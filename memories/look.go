@@ -177,16 +177,24 @@ func (s *Memories) statSnapshot(ctx context.Context, memory string) (room.Info, 
 		return info, err
 	}
 	t := s.look(memory).queued()
-	if t == nil {
-		info.Mode &= readOnlyMode
+	if t == nil && err != nil {
 		return info, err
 	}
-	if err != nil {
-		info = room.Info{Name: snapshotFile, Kind: room.Object, Mode: 0o644}.Own()
+	// It holds what the document holds: the same users may read it.
+	doc, derr := s.statContext(ctx, memory)
+	switch {
+	case derr == nil:
+		info.Mode, info.UID, info.GID = doc.Mode, doc.UID, doc.GID
+	case !absent(derr):
+		return info, derr
 	}
+	info.Mode &= readOnlyMode
+	if t == nil {
+		return info, nil
+	}
+	info.Name, info.Kind = snapshotFile, room.Object
 	info.Size, info.ModTime = int64(len(snapshotOf(t.content))), t.at
 	info.Revision = snapshotPrefix + t.rev
-	info.Mode &= readOnlyMode
 	return info, nil
 }
 

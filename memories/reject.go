@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"syscall"
 
 	"ctxfs/backing"
@@ -27,13 +28,13 @@ func (d *draft) Refuse(ctx context.Context, err error) {
 		d.s.o.Log.Error("a refused draft has lost the old version's part", "path", d.p.path, "err", lerr)
 	}
 	content, rerr := d.buf.Bytes()
-	by := d.by
+	by, mode := d.by, d.opened.Mode
 	d.mu.Unlock()
 	if first {
 		d.s.journal(r, by)
 	}
 	if rerr == nil {
-		rerr = d.s.keepReject(ctx, d.p, &r, content, by)
+		rerr = d.s.keepReject(ctx, d.p, &r, content, by, mode)
 	}
 	if rerr != nil {
 		d.s.o.Log.Error("a refused draft is not kept", "path", d.p.path, "err", rerr)
@@ -51,9 +52,9 @@ func (d *draft) refusal(err error) codec.Refusal {
 	return told
 }
 
-func (s *Memories) keepReject(ctx context.Context, p place, r *codec.Refusal, content []byte, by room.Caller) error {
+func (s *Memories) keepReject(ctx context.Context, p place, r *codec.Refusal, content []byte, by room.Caller, mode fs.FileMode) error {
 	ctx = context.WithoutCancel(ctx)
-	m, err := s.store.Put(ctx, s.key(p.memory, p.file+rejEnd), bytes.NewReader(codec.RejFile(r, content)), backing.PutOptions{})
+	m, err := s.store.Put(ctx, s.key(p.memory, p.file+rejEnd), bytes.NewReader(codec.RejFile(r, content)), backing.PutOptions{Mode: mode.Perm() | 0o600})
 	if err != nil {
 		return err
 	}

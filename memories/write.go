@@ -31,7 +31,11 @@ func (s *Memories) writeText(ctx context.Context, m *memory, t *text) error {
 
 func (s *Memories) tryText(ctx context.Context, m *memory, t *text) error {
 	doc, shot := s.key(m.name, contextFile), s.key(m.name, snapshotFile)
-	if err := s.prepare(ctx, shot, snapshotOf(t.content), backing.AttrChange{}); err != nil {
+	looks, err := s.dress(ctx, doc, t.attr)
+	if err != nil {
+		return err
+	}
+	if err := s.prepare(ctx, shot, snapshotOf(t.content), backing.AttrChange{Mode: looks.Mode, UID: looks.UID, GID: looks.GID}); err != nil {
 		return err
 	}
 	attr := t.attr

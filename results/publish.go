@@ -73,7 +73,7 @@ func (r *Results) place(ctx context.Context, s save) (*record, error) {
 		}
 		return rec, nil
 	}
-	m, err := r.store.Put(ctx, key(s.name), reader(s.body), backing.PutOptions{})
+	m, err := r.store.Put(ctx, key(s.name), reader(s.body), backing.PutOptions{Mode: 0o600}) // who may read it is known here only
 	rec.disk = m.Revision
 	return rec, err
 }

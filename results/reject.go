@@ -33,7 +33,7 @@ func (r *Results) journal(refusal codec.Refusal, c room.Caller) {
 	if r.o.Journal == nil {
 		return
 	}
-	r.o.Journal.Refuse(refusal, c.Agent, c.PID, r.o.Now())
+	r.o.Journal.Refuse(refusal, c, r.o.Now())
 	if err := r.o.Journal.Err(); err != nil {
 		r.o.Log.Warn("refusals are remembered in memory only", "err", err)
 	}

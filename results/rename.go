@@ -65,14 +65,14 @@ func (m *resultsRoom) saveFile(ctx context.Context, c room.Caller, info room.Inf
 	if err != nil {
 		return err
 	}
-	_, err = m.r.publish(ctx, save{name: to, body: b, by: c, mode: info.Mode, modTime: info.ModTime, free: flags&unix.RENAME_NOREPLACE != 0})
+	_, err = m.r.publish(ctx, save{name: to, body: b, by: c.Of(info), mode: info.Mode, modTime: info.ModTime, free: flags&unix.RENAME_NOREPLACE != 0})
 	if errors.Is(err, backing.ErrExists) {
 		return err
 	}
 	if err != nil {
 		r := refusalOf(err, to)
 		m.r.journal(r, c)
-		m.r.keepReject(ctx, to, &r, b, c, info.Mode)
+		m.r.keepReject(ctx, to, &r, b, c.Of(info), info.Mode)
 		return err
 	}
 	if err := m.Remove(context.WithoutCancel(ctx), c, info.Name); err != nil && !errors.Is(err, backing.ErrNotFound) {

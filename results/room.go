@@ -18,12 +18,24 @@ import (
 const listFile = ".list"
 
 // resultsRoom is the results as files. It implements [room.Room].
-type resultsRoom struct{ r *Results }
+type resultsRoom struct {
+	r *Results
+	c room.Caller // who reads listFile, see For
+}
 
-var _ room.Room = (*resultsRoom)(nil)
+var (
+	_ room.Room   = (*resultsRoom)(nil)
+	_ room.Viewer = (*resultsRoom)(nil)
+)
 
 // Room returns the results as a room of the mount.
-func (r *Results) Room() room.Room { return &resultsRoom{r} }
+func (r *Results) Room() room.Room { return &resultsRoom{r: r} }
+
+// PerCaller implements [room.Viewer].
+func (m *resultsRoom) PerCaller(path string) bool { return path == listFile }
+
+// For implements [room.Viewer]: the list is of the results that c may read.
+func (m *resultsRoom) For(c room.Caller) room.Room { return &resultsRoom{m.r, c} }
 
 // inRoom checks that a path is a name in the room; ErrNotDir for deeper ones.
 func inRoom(path string) error {
@@ -124,7 +136,7 @@ func (m *resultsRoom) Read(ctx context.Context, path string, rev backing.Revisio
 	}
 	switch {
 	case path == listFile:
-		text, err := m.r.listing()
+		text, err := m.r.listing(m.c)
 		return newMemoryContent(text), err
 	case isResult(path):
 		return m.r.open(ctx, path, rev)

@@ -11,6 +11,7 @@ import (
 
 	"ctxfs/backing"
 	"ctxfs/codec"
+	"ctxfs/room"
 )
 
 // Session is the context manager of one session (reference/2,
@@ -124,13 +125,17 @@ func (r *Results) Clear(ctx context.Context, sessionID string) (int, error) {
 	return n, nil
 }
 
-// listing is the content of .list: one JSON object a line for each result.
-func (r *Results) listing() ([]byte, error) {
+// listing is the content of .list: one JSON object a line for each result that
+// c may read, as a description quotes the result. Who is not known sees all.
+func (r *Results) listing(c room.Caller) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	for _, l := range r.List("") {
-		if err := e.Encode(l); err != nil {
+	for _, rec := range r.index.of("") {
+		if c.PID != 0 && !rec.info().Permits(c, 4) {
+			continue
+		}
+		if err := e.Encode(rec.listed); err != nil {
 			return nil, err
 		}
 	}

@@ -36,21 +36,29 @@ type Journal struct {
 	stored int64      // bytes at JournalKey
 
 	mu    sync.Mutex // guards lines and err; taken after wmu
-	lines [][]byte   // JSON without line ends, oldest first
-	err   error      // why the last line did not reach the store
+	lines []journalLine
+	err   error // why the last line did not reach the store
 }
 
-// refused is one line of the journal.
+// journalLine is one refusal, as JSON without a line end. Lines are kept with
+// the oldest first.
+type journalLine struct {
+	text []byte
+	uid  *uint32 // who was refused; nil where an older ctxfs did not say
+}
+
+// refused is what one line says.
 type refused struct {
-	Time   string `json:"time"`
-	Path   string `json:"path"`
-	Agent  string `json:"agent"`
-	PID    uint32 `json:"pid"`
-	Errno  string `json:"errno"`
-	Line   int    `json:"line"`
-	Field  string `json:"field"`
-	Reason string `json:"reason"`
-	Fix    string `json:"fix"`
+	Time   string  `json:"time"`
+	Path   string  `json:"path"`
+	Agent  string  `json:"agent"`
+	PID    uint32  `json:"pid"`
+	UID    *uint32 `json:"uid"`
+	Errno  string  `json:"errno"`
+	Line   int     `json:"line"`
+	Field  string  `json:"field"`
+	Reason string  `json:"reason"`
+	Fix    string  `json:"fix"`
 }
 
 // NewJournal returns the journal of store with what it held before. Where
@@ -78,7 +86,9 @@ func (j *Journal) load(ctx context.Context) error {
 	for line := range bytes.Lines(text) {
 		// A crash can leave half a line at the end.
 		if line = bytes.TrimRight(line, "\n"); json.Valid(line) {
-			j.keep(line)
+			var r refused
+			_ = json.Unmarshal(line, &r) // what it does not say is nobody's
+			j.keep(journalLine{line, r.UID})
 		}
 	}
 	if len(text) > 0 && text[len(text)-1] != '\n' {
@@ -88,25 +98,25 @@ func (j *Journal) load(ctx context.Context) error {
 }
 
 // keep adds a line and drops the oldest beyond JournalLines.
-func (j *Journal) keep(line []byte) {
+func (j *Journal) keep(line journalLine) {
 	j.lines = append(j.lines, line)
 	if n := len(j.lines) - JournalLines; n > 0 {
-		j.lines = append([][]byte(nil), j.lines[n:]...)
+		j.lines = append([]journalLine(nil), j.lines[n:]...)
 	}
 }
 
-// Refuse adds r, told to agent in process pid at the time at. Where the store
-// does not take the line it stays in memory, and Err says why.
-func (j *Journal) Refuse(r codec.Refusal, agent string, pid uint32, at time.Time) {
+// Refuse adds r, told to by at the time at. Where the store does not take the
+// line it stays in memory, and Err says why.
+func (j *Journal) Refuse(r codec.Refusal, by Caller, at time.Time) {
 	line, err := json.Marshal(refused{
-		Time: at.UTC().Format("2006-01-02T15:04:05.000Z"), Path: r.Path, Agent: agent, PID: pid,
+		Time: at.UTC().Format("2006-01-02T15:04:05.000Z"), Path: r.Path, Agent: by.Agent, PID: by.PID, UID: &by.UID,
 		Errno: unix.ErrnoName(r.Errno), Line: r.Line, Field: r.Field, Reason: r.Reason, Fix: r.Fix,
 	})
 	j.wmu.Lock()
 	defer j.wmu.Unlock()
 	if err == nil {
 		j.mu.Lock()
-		j.keep(line)
+		j.keep(journalLine{line, &by.UID})
 		j.mu.Unlock()
 		err = j.save(context.Background(), line)
 	}
@@ -142,15 +152,27 @@ func (j *Journal) save(ctx context.Context, line []byte) error {
 }
 
 // Last returns the newest [JournalLines] refusals as JSONL, the newest last:
-// time, path, agent, pid, errno (its name, "EINVAL"), line, field, reason and
-// fix.
+// time, path, agent, pid, uid, errno (its name, "EINVAL"), line, field, reason
+// and fix.
 func (j *Journal) Last() []byte {
+	return j.those(func(journalLine) bool { return true })
+}
+
+// LastOf is Last for what was told to the user uid: a reason may quote what
+// others must not read.
+func (j *Journal) LastOf(uid uint32) []byte {
+	return j.those(func(l journalLine) bool { return l.uid != nil && *l.uid == uid })
+}
+
+func (j *Journal) those(wanted func(journalLine) bool) []byte {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var b bytes.Buffer
 	for _, line := range j.lines {
-		b.Write(line)
-		b.WriteByte('\n')
+		if wanted(line) {
+			b.Write(line.text)
+			b.WriteByte('\n')
+		}
 	}
 	return b.Bytes()
 }

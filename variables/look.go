@@ -18,7 +18,7 @@ func (v *Variables) stat(ctx context.Context, c room.Caller, p place) (room.Info
 	}
 	if p.in == summaryDir {
 		s, _, err := v.summaryOf(ctx, c, p)
-		return v.virtual(p.key, 0, s.modTime), err
+		return v.summaryInfo(p.key, &s), err
 	}
 	s, err := v.seen(ctx, c, p.name())
 	if err != nil {
@@ -38,6 +38,13 @@ func (v *Variables) stat(ctx context.Context, c room.Caller, p place) (room.Info
 // virtual describes content that is made when it is read.
 func (v *Variables) virtual(name string, size int64, at time.Time) room.Info {
 	return room.Info{Name: name, Kind: room.Virtual, Size: size, ModTime: at, Mode: 0o444}.Own()
+}
+
+// summaryInfo describes a summary: who may read the variable may read it.
+func (v *Variables) summaryInfo(name string, s *state) room.Info {
+	info := v.virtual(name, 0, s.modTime)
+	info.Mode, info.UID, info.GID = s.mode&0o444, s.uid, s.gid
+	return info
 }
 
 func (v *Variables) dirInfo(ctx context.Context, p place) (room.Info, error) {
@@ -103,7 +110,7 @@ func (v *Variables) list(ctx context.Context, c room.Caller, p place, after stri
 		case refDir:
 			infos[i] = v.virtual(s.name.key, int64(len(s.ref().JSON()))+1, s.modTime)
 		case summaryDir:
-			infos[i] = v.virtual(s.name.key, 0, s.modTime)
+			infos[i] = v.summaryInfo(s.name.key, s)
 		default:
 			infos[i] = s.info(v.files != nil)
 			infos[i].Volatile = p.scope == selfScope

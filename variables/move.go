@@ -180,7 +180,7 @@ func (v *Variables) carryCopy(ctx context.Context, src state, to name, typ Type)
 	if err != nil {
 		return err
 	}
-	_, err = v.put(ctx, value{name: to, content: content, typ: typ, checked: true, mode: src.mode, modTime: src.modTime})
+	_, err = v.put(ctx, value{name: to, content: content, typ: typ, checked: true, mode: src.mode, modTime: src.modTime, by: src.owner()})
 	if err = errors.Join(err, content.close()); err != nil {
 		return err
 	}

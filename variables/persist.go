@@ -49,7 +49,7 @@ func (v *Variables) rehouse(ctx context.Context, n name, persist bool) error {
 		return err
 	}
 	if persist {
-		return v.again(ctx, s, value{name: n, persist: true, checked: true, mode: s.mode})
+		return v.again(ctx, s, value{name: n, persist: true, checked: true, mode: s.mode, by: s.owner()})
 	}
 	return v.toMemory(ctx, s)
 }

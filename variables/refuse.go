@@ -28,7 +28,7 @@ func (v *Variables) deny(c room.Caller, err error) error {
 func (v *Variables) journal(r codec.Refusal, c room.Caller) {
 	v.o.Log.Info("refused", "path", r.Path, "errno", r.Errno.Error(), "reason", r.Reason)
 	if v.o.Journal != nil {
-		v.o.Journal.Refuse(r, c.Agent, c.PID, v.o.Now())
+		v.o.Journal.Refuse(r, c, v.o.Now())
 	}
 }
 

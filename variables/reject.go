@@ -52,6 +52,10 @@ func (v *Variables) keepReject(ctx context.Context, n name, r *codec.Refusal, dr
 func (v *Variables) keepRejectAt(ctx context.Context, at name, r *codec.Refusal, draft *room.Buffer, by room.Caller, mode fs.FileMode) (done bool, err error) {
 	defer v.lock(at)()
 	ours, err := v.isReject(ctx, at)
+	if err == nil && ours && by.PID != 0 {
+		old, serr := v.state(ctx, at)
+		ours, err = serr != nil || old.uid == by.UID, serr
+	}
 	if err == nil && !ours {
 		return false, nil
 	}

@@ -3,6 +3,7 @@ package variables
 import (
 	"context"
 	"io/fs"
+	"os"
 	"strings"
 	"syscall"
 
@@ -131,6 +132,9 @@ func (r *Room) target(c room.Caller, path string) (name, error) {
 	}
 	s := Scope(scope)
 	if s == selfScope {
+		if err := ownSelf(c, path); err != nil {
+			return name{}, err
+		}
 		if c.Agent == "" {
 			return name{}, refuse(syscall.EACCES, path, "", "self is the caller's own view, and the caller has no name",
 				"set CTXFS_AGENT in its environment, or write to vars/agent:<id>")
@@ -142,6 +146,17 @@ func (r *Room) target(c room.Caller, path string) (name, error) {
 		return n, err
 	}
 	return n, nil
+}
+
+// ownSelf refuses the change of path, under self, by another user than the
+// daemon's: what self means follows from a name that anybody can choose, and
+// the kernel has not checked the rights to what it means.
+func ownSelf(c room.Caller, path string) error {
+	if c.PID == 0 || c.UID == 0 || c.UID == uint32(os.Geteuid()) {
+		return nil
+	}
+	return refuse(syscall.EACCES, path, "", "self can be changed only by the user who has mounted it",
+		"write to vars/agent:<id> or vars/global, where you may")
 }
 
 // existing is target for a change of what is there: under self it is what the

@@ -2,6 +2,7 @@ package variables
 
 import (
 	"io/fs"
+	"os"
 	"time"
 
 	"ctxfs/backing"
@@ -36,6 +37,11 @@ func (s *state) info(inPlace bool) room.Info {
 	}
 	return room.Info{Name: s.name.key, Kind: kind, Size: s.size, ModTime: s.modTime,
 		Mode: s.mode, UID: s.uid, GID: s.gid, Revision: s.rev}
+}
+
+// owner is who a copy of the variable belongs to, whoever makes it.
+func (s *state) owner() room.Caller {
+	return room.Caller{PID: uint32(os.Getpid()), UID: s.uid, GID: s.gid}
 }
 
 // Meta describes a variable in a list.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"sync"
@@ -106,7 +107,8 @@ func (s *Store) Versions(ctx context.Context, key backing.Key) ([]backing.Versio
 	var list []backing.Version
 	err := s.eachVersion(ctx, key, func(n int, st *stat) bool {
 		list = append(list, backing.Version{
-			N: n, Size: int64(st.Size), ModTime: time.Unix(st.Mtime.Sec, int64(st.Mtime.Nsec)), Revision: st.revision(),
+			N: n, Size: int64(st.Size), ModTime: time.Unix(st.Mtime.Sec, int64(st.Mtime.Nsec)),
+			Mode: fs.FileMode(st.perm()), UID: st.Uid, GID: st.Gid, Revision: st.revision(),
 		})
 		return true
 	})

@@ -102,7 +102,8 @@ var versionTests = []test{
 			t.Fatalf("%d versions: %+v", len(list), list)
 		}
 		for i, v := range list {
-			want := backing.Version{N: i + 1, Size: metas[i].Size, ModTime: metas[i].ModTime, Revision: metas[i].Revision}
+			want := backing.Version{N: i + 1, Size: metas[i].Size, ModTime: metas[i].ModTime,
+				Mode: metas[i].Mode, UID: metas[i].UID, GID: metas[i].GID, Revision: metas[i].Revision}
 			if v != want {
 				t.Fatalf("version %+v, not %+v", v, want)
 			}

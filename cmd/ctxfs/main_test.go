@@ -18,5 +18,6 @@ func TestMain(m *testing.M) {
 		"renamed-away":     renamedAway,
 		"notify-socket":    notifySocket,
 		"access-suite":     accessSuite,
+		"user-matrix":      userMatrix,
 	})
 }
