@@ -91,40 +91,27 @@ func work(dir string) (err error) {
 
 // recording is a disk on which operations were done.
 type recording struct {
+	format  disk.Format
 	before  []byte // the disk's content
 	records []disk.Record
 	snaps   []snapshot // after each mark
 	calls   []trace.Call
 }
 
-// diskSize is that of the recorded disks, in bytes: room for ext4 with a
-// journal and for what is written.
-const diskSize = 16 << 20
-
-// formatted returns the content of an empty ext4.
-func formatted(t *testing.T) []byte {
+// formatted returns the content of an empty file system.
+func formatted(t *testing.T, f disk.Format) []byte {
 	t.Helper()
-	mkfs, err := exec.LookPath("mkfs.ext4")
-	if err != nil {
-		mkfs = "/usr/sbin/mkfs.ext4"
-	}
-	image := filepath.Join(t.TempDir(), "image")
-	must(t, os.WriteFile(image, make([]byte, diskSize), 0o600))
-	out, err := exec.Command(mkfs, "-q", "-F", "-b", "4096", "-m", "0", "-O", "^resize_inode,^has_journal", image).CombinedOutput()
-	if err == nil {
-		out, err = exec.Command(strings.Replace(mkfs, "mkfs.ext4", "tune2fs", 1), "-J", "size=4", image).CombinedOutput()
-	}
-	if err != nil {
-		t.Fatalf("mkfs.ext4 and tune2fs (Debian package e2fsprogs): %v\n%s", err, out)
-	}
-	content, err := os.ReadFile(image)
+	content, err := f.Make(filepath.Join(t.TempDir(), "image"))
 	must(t, err)
 	return content
 }
 
+// meddler is asked before each system call on the store, which lies in dir.
+type meddler func(dir string, c trace.Call) trace.Action
+
 // record does the operations in a store on a recorded disk; plan may fake
-// some of their system calls.
-func record(t *testing.T, content []byte, names []string, plan func(trace.Call) trace.Action) recording {
+// some of their system calls, or do something before them.
+func record(t *testing.T, f disk.Format, content []byte, names []string, plan meddler) recording {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
@@ -135,12 +122,12 @@ func record(t *testing.T, content []byte, names []string, plan func(trace.Call) 
 	must(t, err)
 	loop, err := disk.Attach(file)
 	must(t, errors.Join(err, file.Close()))
-	err = loop.MountExt4(at("mnt"))
+	err = f.Mount(loop, at("mnt"))
 	if err == nil {
 		defer func() { _ = unix.Unmount(at("mnt"), unix.MNT_DETACH) }() // mostly it is unmounted already
 	}
 	must(t, err)
-	r := run(t, workName, at("mnt"), plan, workEnv+"="+strings.Join(names, ","),
+	r := run(t, workName, at("mnt"), func(c trace.Call) trace.Action { return plan(at("mnt"), c) }, workEnv+"="+strings.Join(names, ","),
 		markEnv+"="+at("fuse/"+disk.MarkName), snapsEnv+"="+at("snaps"))
 	if _, ok := said(r.Stdout, saidDone); !ok {
 		t.Errorf("the work ends with exit code %d: %s%s", r.Exit, r.Stdout, r.Stderr)
@@ -150,7 +137,7 @@ func record(t *testing.T, content []byte, names []string, plan func(trace.Call) 
 	records, err := disk.ReadLog(at("record"))
 	must(t, err)
 	defer os.RemoveAll(top) // large, and one test makes many
-	return recording{before: content, records: disk.Split(records), snaps: readSnaps(t, at("snaps")), calls: r.Calls}
+	return recording{format: f, before: content, records: disk.Split(records), snaps: readSnaps(t, at("snaps")), calls: r.Calls}
 }
 
 func readSnaps(t *testing.T, name string) (all []snapshot) {

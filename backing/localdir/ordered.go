@@ -91,7 +91,10 @@ func (p *put) publishOrdered(cur *stat) (again bool, err error) {
 		return true, p.takeBack(from, flags)
 	}
 	if err == nil {
-		err = p.s.fsync(p.staged.fd)
+		// The directory, whose change the rename is: XFS need not have logged
+		// the inodes of files that were exchanged, and an fsync of such a file
+		// would not wait for it.
+		err = p.s.fsync(p.dir)
 	}
 	if err != nil {
 		return false, errors.Join(fmt.Errorf("sync name: %w", err), p.takeBack(from, flags))

@@ -19,11 +19,13 @@ func TestACreateThatFailsToSyncLeavesNothing(t *testing.T) {
 	s := openStore(t, dir, Options{})
 	defer s.Close()
 	s.ordered = true
+	_, err := s.MakeDir(context.Background(), "d", 0o755)
+	must(t, err)
 	r := record(t, s, dir)
-	r.fail = "a"
-	_, err := s.Put(context.Background(), "a", strings.NewReader("new"), backing.PutOptions{If: backing.Absent})
+	r.fail = "d"
+	_, err = s.Put(context.Background(), "d/a", strings.NewReader("new"), backing.PutOptions{If: backing.Absent})
 	wantErr(t, err, unix.EIO)
-	_, err = s.Stat(context.Background(), "a")
+	_, err = s.Stat(context.Background(), "d/a")
 	wantErr(t, err, backing.ErrNotFound)
 	wantEmpty(t, filepath.Join(dir, ".ctxfs/staging"))
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -34,6 +35,30 @@ func TestStatesAreWhatADiskMayHaveKept(t *testing.T) {
 	}
 	if !reflect.DeepEqual(got, may) {
 		t.Errorf("states are %v, not %v", got, may)
+	}
+}
+
+func TestABlockIsTornBetweenSectors(t *testing.T) {
+	old, next := strings.Repeat("o", 2*block), strings.Repeat("n", block)
+	records := []Record{{Kind: Mark}, write(block, next), write(0, "first")}
+	torn := map[string]bool{}
+	for _, s := range States(records, 50, rand.New(rand.NewPCG(1, 1))) {
+		content := make([]byte, 2*block)
+		NewBuilder([]byte(old), records).Build(content, s)
+		for i := block; i < 2*block; i += sector {
+			if part := string(content[i : i+sector]); part != next[:sector] && part != old[:sector] {
+				t.Fatalf("%s: a sector is torn", s)
+			}
+		}
+		if second := string(content[block:]); second != next && second != old[:block] {
+			torn[second] = true
+			if !s.Torn() {
+				t.Errorf("%s: it is torn and does not say so", s)
+			}
+		}
+	}
+	if len(torn) < 2 {
+		t.Errorf("a block is torn in %d ways", len(torn))
 	}
 }
 

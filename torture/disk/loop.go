@@ -66,12 +66,3 @@ func (l *Loop) Detach() error {
 	err := unix.IoctlSetInt(int(l.dev.Fd()), unix.LOOP_CLR_FD, 0)
 	return errors.Join(err, l.dev.Close())
 }
-
-// MountExt4 mounts the device. noauto_da_alloc is there because ext4 otherwise
-// makes up for a missing fsync before a rename.
-func (l *Loop) MountExt4(dir string) error {
-	if err := unix.Mount(l.Path, dir, "ext4", unix.MS_NOATIME, "noauto_da_alloc"); err != nil {
-		return fmt.Errorf("mount %s: %w", l.Path, err)
-	}
-	return nil
-}

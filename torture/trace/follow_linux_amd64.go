@@ -109,6 +109,9 @@ func (t *tracer) called(tid int) error {
 	t.seen[call]++
 	n := t.seen[call]
 	call.N = n
+	if call.Syncs() {
+		call.Site = site(tid, &regs)
+	}
 	t.result.Calls = append(t.result.Calls, call)
 	switch a := t.plan(call); {
 	case a.Kill && a.After:

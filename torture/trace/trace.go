@@ -40,6 +40,7 @@ type Call struct {
 	Kind string // as in "renameat"
 	Path string // below the directory; a random name is "*"
 	N    int    // 1 for the first of this kind and path
+	Site string // of a sync: the functions that made it, "inner+offset < outer+offset …"
 }
 
 func (c Call) String() string {
@@ -54,7 +55,7 @@ func (c Call) String() string {
 }
 
 // Syncs reports whether c is there to make something durable.
-func (c Call) Syncs() bool { return c.Kind == "fsync" || c.Kind == "fdatasync" }
+func (c Call) Syncs() bool { return strings.Contains(c.Kind, "sync") }
 
 // Writes reports whether c puts bytes into a file.
 func (c Call) Writes() bool { return strings.Contains(c.Kind, "write") }
