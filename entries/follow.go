@@ -4,6 +4,15 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
+)
+
+// Changes are gathered for who follows until none came for gatherQuiet, but
+// for no longer than gatherMost: what keeps up with many commits in a row does
+// less, and hinders them less, in a few large steps.
+const (
+	gatherQuiet = 50 * time.Millisecond
+	gatherMost  = 500 * time.Millisecond
 )
 
 // Change is a path that is not what it was; Deep means everything below it.
@@ -14,10 +23,11 @@ type Change struct {
 
 // Follow is Watch for who keeps something up to date with the entries. It
 // begins with a deep change of the top, as soon as no change can be missed any
-// more. While changed runs, [Entries.Told] waits. It returns when ctx ends.
+// more. Changes are gathered for up to half a second, unless somebody waits in
+// [Entries.Told] until changed has dealt with them. It returns when ctx ends.
 func (e *Entries) Follow(ctx context.Context, changed func([]Change)) error {
 	q := newQueue()
-	q.follows = true
+	q.follows, q.quiet, q.most = true, gatherQuiet, gatherMost
 	return e.watch(ctx, q, changed)
 }
 
@@ -70,9 +80,31 @@ func (e *Entries) watch(ctx context.Context, q *queue, changed func([]Change)) e
 		case <-ctx.Done():
 			return nil
 		case <-q.wake:
+			if q.follows {
+				q.gather(ctx)
+			}
 			batch, last := q.take()
 			changed(batch)
 			q.done(last)
 		}
+	}
+}
+
+// gather returns when it is time to tell of what is in q.
+func (q *queue) gather(ctx context.Context) {
+	quiet, most := time.NewTimer(q.quiet), time.NewTimer(q.most)
+	defer quiet.Stop()
+	defer most.Stop()
+	for {
+		select {
+		case <-q.wake:
+			quiet.Reset(q.quiet)
+			continue
+		case <-q.hurry:
+		case <-quiet.C:
+		case <-most.C:
+		case <-ctx.Done():
+		}
+		return
 	}
 }

@@ -64,3 +64,28 @@ func TestToldWaitsForFollowersAndNobodyElse(t *testing.T) {
 	b.changed(one)
 	b.ok(b.Told(ctx)) // nobody follows any more
 }
+
+func TestGatheringEndsWhenSomebodyWaits(t *testing.T) {
+	q := newQueue()
+	q.follows, q.quiet, q.most = true, time.Hour, time.Hour
+	q.add("a", false)
+	waiting := make(chan error, 1)
+	go func() { waiting <- q.wait(ctx) }()
+	<-q.wake
+	q.gather(ctx)
+	batch, last := q.take()
+	q.done(last)
+	if err := <-waiting; err != nil || len(batch) != 1 {
+		t.Errorf("%v, told of %v", err, batch)
+	}
+}
+
+func TestGatheringEndsWhileChangesGoOn(t *testing.T) {
+	q := newQueue()
+	q.follows, q.quiet, q.most = true, time.Hour, time.Millisecond
+	q.add("a", false)
+	q.gather(ctx) // the second timer alone ends it
+	if batch, _ := q.take(); len(batch) != 1 {
+		t.Errorf("told of %v", batch)
+	}
+}

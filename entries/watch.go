@@ -3,6 +3,7 @@ package entries
 import (
 	"context"
 	"sync"
+	"time"
 
 	"ctxfs/backing"
 )
@@ -11,7 +12,10 @@ import (
 // order in which they changed.
 type queue struct {
 	follows bool          // see Follow
+	quiet   time.Duration // see gather; of who follows
+	most    time.Duration
 	wake    chan struct{} // holds one token while order is not empty
+	hurry   chan struct{} // holds one token since somebody waits
 
 	mu    sync.Mutex // guards the rest
 	order []string
@@ -23,7 +27,7 @@ type queue struct {
 }
 
 func newQueue() *queue {
-	return &queue{deep: map[string]bool{}, wake: make(chan struct{}, 1), moved: make(chan struct{})}
+	return &queue{deep: map[string]bool{}, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1), moved: make(chan struct{})}
 }
 
 func (q *queue) add(path string, deep bool) {
@@ -35,8 +39,13 @@ func (q *queue) add(path string, deep bool) {
 	}
 	q.added++
 	q.mu.Unlock()
+	post(q.wake)
+}
+
+// post leaves a token in c, which holds one at most.
+func post(c chan struct{}) {
 	select {
-	case q.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
@@ -77,6 +86,7 @@ func (q *queue) wait(ctx context.Context) error {
 	for q.told < want && !q.ended {
 		moved := q.moved
 		q.mu.Unlock()
+		post(q.hurry)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

@@ -21,8 +21,8 @@ const page = 1000
 // compare finds what differs between the index and the directory dir with all
 // below it, and puts it into the backlog, the oldest first. It reads no
 // entry. x.mu is held.
-func (x *Index) compare(ctx context.Context, tx *sql.Tx, dir string) error {
-	known, err := x.known(ctx, tx, dir)
+func (x *Index) compare(ctx context.Context, dir string) error {
+	known, err := x.known(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -58,13 +58,13 @@ func (x *Index) compare(ctx context.Context, tx *sql.Tx, dir string) error {
 }
 
 // known returns the revisions that the index has of dir and all below it.
-func (x *Index) known(ctx context.Context, tx *sql.Tx, dir string) (map[string]string, error) {
+func (x *Index) known(ctx context.Context, dir string) (map[string]string, error) {
 	query, args := "SELECT dir, name, revision FROM entry", []any(nil)
 	if dir != "" {
 		query += " WHERE dir = ? OR dir > ? AND dir < ?"
 		args = []any{dir, dir + "/", dir + "0"}
 	}
-	rows, err := tx.QueryContext(ctx, query, args...)
+	rows, err := x.w.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (x *Index) Status(ctx context.Context) Status {
 	s := Status{Path: x.path, Todo: len(x.backlog), Building: len(x.backlog) > 0 || !x.begun}
 	err := x.err
 	if err == nil && x.w != nil {
-		err = x.w.db.QueryRowContext(ctx, "SELECT count(*) FROM entry").Scan(&s.Entries)
+		err = x.w.conn.QueryRowContext(ctx, "SELECT count(*) FROM entry").Scan(&s.Entries)
 	}
 	if err != nil {
 		s.Error = err.Error()

@@ -89,6 +89,11 @@ type facet struct {
 	value string // escaped
 }
 
+// word is the word of the index for a facet.
+func (f facet) word() string {
+	return fmt.Sprintf("%s%d%x", facetMark, f.kind, sha256.Sum256([]byte(f.value)))[:len(facetMark)+1+24]
+}
+
 // facetsOf derives them from the frontmatter of the entry at p; that of an
 // entry which cannot be parsed is empty.
 func facetsOf(p string, e codec.Entry) []facet {

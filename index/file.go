@@ -15,22 +15,24 @@ import (
 )
 
 // layout is the number of what follows; a file with another one is made anew.
-const layout = 1
+const layout = 2
 
-// schema: facet says under which values of a kind an entry is found, in views
-// and by filters; word_part finds distinct words by parts of them. words holds
-// no text.
+// schema: entries are numbered by their time (firstID), so that the newest
+// ones are found first without sorting. facet says under which values of a kind
+// an entry is found, for views. words and heads hold no text; what they do hold
+// is in putWords. word_part finds distinct words by parts of them.
 const schema = `
 CREATE TABLE entry (
 	id INTEGER PRIMARY KEY, dir TEXT NOT NULL, name TEXT NOT NULL,
 	link TEXT NOT NULL UNIQUE, time INTEGER NOT NULL, revision TEXT NOT NULL,
 	UNIQUE (dir, name));
-CREATE INDEX entry_time ON entry (time DESC, link);
 CREATE TABLE facet (
 	kind INTEGER NOT NULL, value TEXT NOT NULL, link TEXT NOT NULL, id INTEGER NOT NULL,
 	PRIMARY KEY (kind, value, link)) WITHOUT ROWID;
 CREATE INDEX facet_of ON facet (id);
 CREATE VIRTUAL TABLE words USING fts5 (head, body, front,
+	content = '', contentless_delete = 1, tokenize = 'ascii');
+CREATE VIRTUAL TABLE heads USING fts5 (head,
 	content = '', contentless_delete = 1, tokenize = 'ascii');
 CREATE TABLE word (word TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE VIRTUAL TABLE word_part USING fts5 (word, columnsize = 0, tokenize = 'trigram case_sensitive 1');
@@ -46,9 +48,8 @@ func dsn(path string, readOnly bool) string {
 		q.Add("mode", "ro")
 		q.Add("_pragma", "query_only(1)")
 	} else {
-		// After a power cut an index may lag, which the next start sees.
 		q.Add("_pragma", "journal_mode(WAL)")
-		q.Add("_pragma", "synchronous(NORMAL)")
+		q.Add("_pragma", "synchronous(OFF)")   // see mark
 		q.Add("_pragma", "cache_size(-16384)") // KiB
 	}
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
@@ -83,8 +84,14 @@ func checkLayout(ctx context.Context, db *sql.DB) error {
 // openWriter opens the index for writing and makes it where it is missing or
 // of no use; fresh says that it did.
 func openWriter(ctx context.Context, path string) (db *sql.DB, fresh bool, err error) {
-	db, fresh, err = tryWriter(ctx, path)
-	if errors.Is(err, errDamaged) {
+	bad, err := condemned(path)
+	if err != nil {
+		return nil, false, err
+	}
+	if !bad {
+		db, fresh, err = tryWriter(ctx, path)
+	}
+	if bad || errors.Is(err, errDamaged) {
 		if err := removeFile(path); err != nil {
 			return nil, false, err
 		}
@@ -104,7 +111,7 @@ func tryWriter(ctx context.Context, path string) (db *sql.DB, fresh bool, err er
 	}
 	if fresh {
 		// What SQLite left beside a file that is gone belongs to none.
-		if err := removeFile(path); err != nil {
+		if err := errors.Join(removeFile(path), mark(path)); err != nil {
 			return nil, false, err
 		}
 	}
@@ -113,10 +120,7 @@ func tryWriter(ctx context.Context, path string) (db *sql.DB, fresh bool, err er
 	}
 	db.SetMaxOpenConns(1)
 	if fresh {
-		err = inTransaction(ctx, db, func(tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d", layout))
-			return err
-		})
+		_, err = db.ExecContext(ctx, "BEGIN;"+schema+fmt.Sprintf("PRAGMA user_version = %d; COMMIT", layout))
 	} else if err = checkLayout(ctx, db); err == nil {
 		// The pages that every write uses.
 		var n int
@@ -130,7 +134,7 @@ func tryWriter(ctx context.Context, path string) (db *sql.DB, fresh bool, err er
 
 // removeFile removes the index with the files that SQLite puts beside it.
 func removeFile(path string) error {
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal", markSuffix} {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove a damaged index: %w", err)
 		}
@@ -153,15 +157,4 @@ func damaged(err error) error {
 		}
 	}
 	return err
-}
-
-func inTransaction(ctx context.Context, db *sql.DB, do func(*sql.Tx) error) error {
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	if err := do(tx); err != nil {
-		return errors.Join(err, tx.Rollback())
-	}
-	return tx.Commit()
 }

@@ -2,7 +2,6 @@ package index
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"log/slog"
 	"os"
@@ -60,6 +59,7 @@ type Index struct {
 	mu      sync.Mutex  // serialises writes; guards what follows
 	w       *writer     // nil while the file cannot be opened
 	opened  os.FileInfo // of the file that w writes
+	noted   bool        // see mark
 	backlog []string    // paths to look at, the next one first
 	todo    map[string]bool
 	begun   bool          // the comparison with all entries is done
@@ -96,7 +96,10 @@ func (x *Index) Close() error {
 	x.work.Wait()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return errors.Join(x.Reader.Close(), x.shut())
+	if err := errors.Join(x.Reader.Close(), x.shut()); err != nil {
+		return err
+	}
+	return unmark(x.path)
 }
 
 // changed indexes what the source reports: entries at once, directories by
@@ -106,8 +109,8 @@ func (x *Index) changed(batch []entries.Change) {
 	defer x.mu.Unlock()
 	for len(batch) > 0 && x.ctx.Err() == nil {
 		n := 0
-		err := x.write(func(ctx context.Context, tx *sql.Tx) (err error) {
-			n, err = x.forATurn(len(batch), func(i int) error { return x.look(ctx, tx, batch[i]) })
+		err := x.write(func(ctx context.Context) (err error) {
+			n, err = x.forATurn(len(batch), func(i int) error { return x.look(ctx, batch[i]) })
 			return err
 		})
 		if err != nil {
@@ -134,27 +137,27 @@ func (x *Index) forATurn(n int, do func(i int) error) (int, error) {
 }
 
 // look deals with one change. x.mu is held.
-func (x *Index) look(ctx context.Context, tx *sql.Tx, c entries.Change) error {
+func (x *Index) look(ctx context.Context, c entries.Change) error {
 	if c.Path == "" {
 		if !c.Deep {
 			return nil // its members report themselves
 		}
-		return x.compare(ctx, tx, "")
+		return x.compare(ctx, "")
 	}
 	info, err := x.src.Stat(ctx, c.Path)
 	if err == nil && info.Kind == room.Dir {
-		return x.compare(ctx, tx, c.Path)
+		return x.compare(ctx, c.Path)
 	}
 	if !codec.IsEntry(backing.Key(c.Path).Name()) && !gone(err) {
 		return nil
 	}
-	return x.one(ctx, tx, c.Path)
+	return x.one(ctx, c.Path)
 }
 
 // one indexes the entry at p. What cannot be read now is not worth stopping
 // for: the next start, or its next change, tries again.
-func (x *Index) one(ctx context.Context, tx *sql.Tx, p string) error {
-	err := x.w.update(ctx, tx, p)
+func (x *Index) one(ctx context.Context, p string) error {
+	err := x.w.update(ctx, p)
 	if err != nil && !isDatabase(err) {
 		x.log.Warn("an entry is not in the index", "path", p, "err", err)
 		return nil
@@ -186,8 +189,8 @@ func (x *Index) drainTurn() (more bool) {
 		return false
 	}
 	n := 0
-	err := x.write(func(ctx context.Context, tx *sql.Tx) (err error) {
-		n, err = x.forATurn(len(x.backlog), func(i int) error { return x.one(ctx, tx, x.backlog[i]) })
+	err := x.write(func(ctx context.Context) (err error) {
+		n, err = x.forATurn(len(x.backlog), func(i int) error { return x.one(ctx, x.backlog[i]) })
 		return err
 	})
 	if err != nil {

@@ -1,41 +1,16 @@
 package index
 
 import (
-	"fmt"
-	"regexp"
 	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
 )
 
-// compile returns the expression of q, anchored at lines, and what a text must
-// hold for it to match.
-func compile(q Query) (*regexp.Regexp, need, error) {
-	if len(q.Regex) > maxQuery {
-		return nil, need{}, &QueryError{fmt.Sprintf("the expression has %d bytes, %d is the most", len(q.Regex), maxQuery), "shorten it"}
-	}
-	flags := syntax.Perl &^ syntax.OneLine // ^ and $ are the ends of a line
-	prefix := "(?m)"
-	if q.IgnoreCase {
-		flags |= syntax.FoldCase
-		prefix = "(?mi)"
-	}
-	tree, err := syntax.Parse(q.Regex, flags)
-	var re *regexp.Regexp
-	if err == nil {
-		re, err = regexp.Compile(prefix + "(?:" + q.Regex + ")")
-	}
-	if err != nil {
-		return nil, need{}, &QueryError{"the expression cannot be read: " + strings.TrimPrefix(err.Error(), "error parsing regexp: "),
-			"write it as for rg or Go; \\Q...\\E takes text as it is"}
-	}
-	return re, needs(tree.Simplify()), nil
-}
-
 // need is what a text must hold: a literal, all of several, one of several,
 // or nothing that is known (the zero value).
 type need struct {
 	literal string
+	exact   bool // the literal is there byte by byte, not only but for its case
 	all     []need
 	any     []need
 }
@@ -46,7 +21,7 @@ func (n need) nothing() bool { return n.literal == "" && n.all == nil && n.any =
 func needs(re *syntax.Regexp) need {
 	switch re.Op {
 	case syntax.OpLiteral:
-		return need{literal: string(re.Rune)}
+		return need{literal: string(re.Rune), exact: re.Flags&syntax.FoldCase == 0}
 	case syntax.OpCapture, syntax.OpPlus:
 		return needs(re.Sub[0])
 	case syntax.OpRepeat:
@@ -65,11 +40,13 @@ func needs(re *syntax.Regexp) need {
 func needAll(subs []*syntax.Regexp) need {
 	var n need
 	var run strings.Builder
+	exact := true
 	end := func() {
 		if run.Len() > 0 {
-			n.all = append(n.all, need{literal: run.String()})
+			n.all = append(n.all, need{literal: run.String(), exact: exact})
 			run.Reset()
 		}
+		exact = true
 	}
 	for _, sub := range subs {
 		for sub.Op == syntax.OpCapture {
@@ -77,10 +54,12 @@ func needAll(subs []*syntax.Regexp) need {
 		}
 		if sub.Op == syntax.OpLiteral {
 			run.WriteString(string(sub.Rune))
+			exact = exact && sub.Flags&syntax.FoldCase == 0
 			continue
 		}
 		if r, ok := oneLetter(sub); ok {
 			run.WriteRune(r)
+			exact = false
 			continue
 		}
 		if s := needs(sub); !s.nothing() {
@@ -121,10 +100,30 @@ func oneLetter(re *syntax.Regexp) (rune, bool) {
 	return re.Rune[0], true
 }
 
+// hint is the longest text that certainly occurs in a match; "" where none is
+// known.
+func (n need) hint() string {
+	if n.exact {
+		return n.literal
+	}
+	longest := ""
+	for _, part := range n.all {
+		if h := part.hint(); len(h) > len(longest) {
+			longest = h
+		}
+	}
+	return longest
+}
+
+// lookup finds words that hold a piece, or begin with it; ok is false where
+// they are too many.
+type lookup struct {
+	holding, beginning func(piece string) (words []string, ok bool, err error)
+}
+
 // expression turns n into an expression of FTS5 that every text with a match
-// fulfils; "" where nothing narrows it down. lookup returns the words that
-// hold a piece, ok false where they are too many.
-func (n need) expression(lookup func(piece string) (words []string, ok bool, err error)) (string, error) {
+// fulfils; "" where nothing narrows it down.
+func (n need) expression(lookup lookup) (string, error) {
 	join := func(parts []need, op string, must bool) (string, error) {
 		var all []string
 		for _, p := range parts {
@@ -158,53 +157,61 @@ func (n need) expression(lookup func(piece string) (words []string, ok bool, err
 // in characters.
 const minPiece = 3
 
-// literal is expression for a text that must occur as it is.
-func literal(text string, lookup func(string) ([]string, bool, error)) (string, error) {
-	var all []string
+// literal is the expression for a text that must occur as it is. Words that
+// are whole in it follow each other in what holds it.
+func literal(text string, lookup lookup) (string, error) {
+	var all, phrase []string
 	var failed error
-	words([]byte(text), func(w word) bool {
-		s, err := piece(w, lookup)
-		if failed = err; err != nil {
-			return false
+	end := func() {
+		if len(phrase) > 0 {
+			all = append(all, anywhere(phrase))
 		}
+		phrase = nil
+	}
+	words([]byte(text), func(w word) bool {
+		if w.begins && w.ends && !w.cut {
+			phrase = append(phrase, w.text)
+			return true
+		}
+		end()
+		s, err := piece(w, lookup)
 		if s != "" {
 			all = append(all, s)
 		}
-		return true
+		failed = err
+		return err == nil
 	})
+	end()
 	if failed != nil || len(all) == 0 {
 		return "", failed
 	}
 	return "(" + strings.Join(all, " AND ") + ")", nil
 }
 
-// none is an expression that no text fulfils: the mark of what no text holds.
-const none = "\ue001none"
+// anywhere is the expression for words that follow each other, be it in the
+// frontmatter.
+func anywhere(phrase []string) string {
+	return "(" + quoted(strings.Join(phrase, " ")) + " OR " + quoted(frontMark+strings.Join(phrase, " "+frontMark)) + ")"
+}
 
-func piece(w word, lookup func(string) ([]string, bool, error)) (string, error) {
-	long := utf8.RuneCountInString(w.text) >= minPiece
-	switch {
-	case w.cut:
-		return "", nil // the marked entries alone cannot be told apart by it
-	case w.begins && w.ends:
-		return quoted(w.text), nil
-	case w.begins && long:
-		return quoted(w.text) + " *", nil
-	case !long:
+// piece is the expression for a part of a word; "" where it tells too little.
+func piece(w word, lookup lookup) (string, error) {
+	if w.cut || utf8.RuneCountInString(w.text) < minPiece {
 		return "", nil
 	}
-	found, ok, err := lookup(w.text)
+	find := lookup.holding
+	if w.begins {
+		find = lookup.beginning
+	}
+	found, ok, err := find(w.text)
 	if err != nil || !ok {
 		return "", err
 	}
 	var all []string
 	for _, f := range found {
 		if !w.ends || strings.HasSuffix(f, w.text) {
-			all = append(all, quoted(f))
+			all = append(all, f, frontMark+f)
 		}
 	}
-	if len(all) == 0 {
-		return quoted(none), nil
-	}
-	return "(" + strings.Join(all, " OR ") + ")", nil
+	return anyOf(all), nil
 }

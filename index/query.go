@@ -60,6 +60,7 @@ type term struct {
 	words  []string
 	prefix bool // the last one is the beginning of a word
 	not    bool
+	among  []string // the words that a single prefix stands for; nil: not known
 }
 
 // parseWords reads Query.Words.
@@ -107,33 +108,3 @@ func parseWords(s string) ([]term, error) {
 	}
 	return terms, nil
 }
-
-// The columns that words are looked for in.
-const (
-	inHead = "{head}"
-	inText = "{head body}"
-)
-
-// match is the expression of FTS5 for terms in columns. It is made of words as
-// fold leaves them, so that nothing in it can be syntax.
-func match(columns string, terms []term) string {
-	var with, without []string
-	for _, t := range terms {
-		s := quoted(strings.Join(t.words, " "))
-		if t.prefix {
-			s += " *"
-		}
-		if t.not {
-			without = append(without, s)
-		} else {
-			with = append(with, s)
-		}
-	}
-	s := "(" + strings.Join(with, " AND ") + ")"
-	if len(without) > 0 {
-		s += " NOT (" + strings.Join(without, " OR ") + ")"
-	}
-	return columns + " : (" + s + ")"
-}
-
-func quoted(s string) string { return `"` + s + `"` }

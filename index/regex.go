@@ -4,16 +4,20 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"regexp"
-	"slices"
+	"math"
+)
 
-	"ctxfs/backing"
+// The entries that an expression is matched in are read so many at a time: the
+// more, the longer none matched.
+const (
+	firstChunk = 64
+	lastChunk  = 1024
 )
 
 // searchRegex narrows the entries down by what they must hold, and matches
-// those, the ones indexed last first, until it has enough.
+// those, newest first, until it has enough.
 func (r *Reader) searchRegex(ctx context.Context, q Query) ([]Hit, error) {
-	re, need, err := compile(q)
+	m, err := compile(q)
 	if err != nil {
 		return nil, err
 	}
@@ -21,79 +25,74 @@ func (r *Reader) searchRegex(ctx context.Context, q Query) ([]Hit, error) {
 	if err != nil {
 		return nil, err
 	}
-	expression, err := need.expression(func(piece string) ([]string, bool, error) { return wordsWith(ctx, db, piece) })
-	if err != nil {
-		return nil, damaged(fmt.Errorf("search: %w", err))
-	}
-	where, args := conditions(q, facetFilters(q))
-	from := "entry e WHERE " + where + " ORDER BY e.id DESC"
-	if expression != "" {
-		from = "words JOIN entry e ON e.id = words.rowid WHERE words MATCH ? AND " + where + " ORDER BY words.rowid DESC"
-		args = append([]any{"(" + expression + ") OR " + quoted(marked)}, args...)
-	}
-	rows, err := db.QueryContext(ctx, "SELECT "+columns+" FROM "+from, args...)
+	limit := q.Limit
+	q.Limit = -1
+	ask := search{q: q, db: db, facets: facetFilters(q)}
+	rows, err := ask.candidates(ctx, m.need)
 	if err != nil {
 		return nil, damaged(fmt.Errorf("search: %w", err))
 	}
 	defer rows.Close()
-	hits, err := r.matching(ctx, rows, re, q.Limit)
-	slices.SortStableFunc(hits, func(a, b Hit) int { return b.Time.Compare(a.Time) })
-	return hits, damaged(err)
-}
-
-// matching reads the entries of rows and keeps those in which re matches, at
-// most limit.
-func (r *Reader) matching(ctx context.Context, rows *sql.Rows, re *regexp.Regexp, limit int) ([]Hit, error) {
 	var hits []Hit
-	for rows.Next() && (limit < 0 || len(hits) < limit) {
-		var f found
-		if err := rows.Scan(&f.id, &f.path, &f.time, &f.superseded); err != nil {
+	for size := firstChunk; limit < 0 || len(hits) < limit; size = min(2*size, lastChunk) {
+		chunk, err := scan(rows, size)
+		if err != nil {
+			return nil, damaged(fmt.Errorf("search: %w", err))
+		}
+		more, err := inParallel(ctx, chunk, func(ctx context.Context, f found) (Hit, bool, error) { return r.match(ctx, f, m) })
+		if err != nil {
 			return nil, err
 		}
-		text, err := readWhole(ctx, r.content, f.path)
-		if gone(err) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", f.path, err)
-		}
-		if lines := matchingLines(text, re); len(lines) > 0 {
-			h, ok, err := r.hit(ctx, f, func([]byte) []Line { return lines })
-			if err != nil {
-				return nil, err
-			}
-			if ok {
-				hits = append(hits, h)
-			}
+		if hits = append(hits, more...); len(chunk) < size {
+			break
 		}
 	}
-	return hits, rows.Err()
+	if limit >= 0 {
+		hits = hits[:min(len(hits), limit)]
+	}
+	return hits, nil
 }
 
-func readWhole(ctx context.Context, src Content, p string) ([]byte, error) {
-	c, err := src.Read(ctx, p, "")
+// candidates are the entries that may hold what is needed.
+func (s search) candidates(ctx context.Context, n need) (*sql.Rows, error) {
+	narrow, err := n.expression(lookup{
+		holding:   func(piece string) ([]string, bool, error) { return wordsWith(ctx, s.db, piece) },
+		beginning: func(piece string) ([]string, bool, error) { return wordsFrom(ctx, s.db, piece, maxWords) },
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer c.Close()
-	text := make([]byte, c.Size())
-	_, err = readFull(c, text)
-	return text, err
+	switch {
+	case narrow != "":
+		narrow = "(" + narrow + " OR " + quoted(partMark) + ")"
+		if len(s.facets) > 0 {
+			narrow += " AND " + expression(nil, s.facets)
+		}
+		return s.query(ctx, fromWords, "words.rowid", "words", narrow)
+	case len(s.facets) > 0:
+		return s.query(ctx, fromHeads, "heads.rowid", "heads", expression(nil, s.facets))
+	}
+	return s.query(ctx, "entry e", "e.id", "")
 }
 
-func readFull(c backing.Content, text []byte) (int, error) {
-	if len(text) == 0 {
-		return 0, nil
+// match reads the entry of f whole and matches its lines.
+func (r *Reader) match(ctx context.Context, f found, m matcher) (Hit, bool, error) {
+	text, _, err := readText(ctx, r.content, f.path, "", math.MaxInt64)
+	if gone(err) {
+		return Hit{}, false, nil
 	}
-	n, err := c.ReadAt(text, 0)
-	if n == len(text) {
-		return n, nil
+	if err != nil {
+		return Hit{}, false, fmt.Errorf("read %s: %w", f.path, err)
 	}
-	return n, err
+	lines := m.lines(text)
+	if len(lines) == 0 {
+		return Hit{}, false, nil
+	}
+	return hitOf(f, text, lines), true, nil
 }
 
 // maxWords is how many words may hold a piece before it tells too little.
-const maxWords = 400
+const maxWords = 200
 
 // wordsWith returns the words that hold piece.
 func wordsWith(ctx context.Context, db *sql.DB, piece string) ([]string, bool, error) {

@@ -2,10 +2,8 @@ package index
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"os"
 	"time"
 
@@ -27,7 +25,10 @@ func (x *Index) open(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("open the index: %w", err), db.Close())
 	}
-	x.w = &writer{db: db, src: x.src, seed: maphash.MakeSeed(), seen: map[uint64]struct{}{}}
+	if x.w, err = newWriter(ctx, db, x.src); err != nil {
+		return errors.Join(fmt.Errorf("open the index: %w", err), db.Close())
+	}
+	x.noted = fresh
 	return nil
 }
 
@@ -35,19 +36,25 @@ func (x *Index) shut() error {
 	if x.w == nil {
 		return nil
 	}
-	err := x.w.db.Close()
+	err := x.w.close()
 	x.w = nil
 	return err
 }
 
 // write runs do in a transaction. It is not interrupted: the end of the index
 // is looked for between two entries. x.mu is held.
-func (x *Index) write(do func(context.Context, *sql.Tx) error) error {
+func (x *Index) write(do func(context.Context) error) error {
 	ctx := context.WithoutCancel(x.ctx)
 	if err := x.present(ctx); err != nil {
 		return err
 	}
-	err := inTransaction(ctx, x.w.db, func(tx *sql.Tx) error { return do(ctx, tx) })
+	if !x.noted {
+		if err := mark(x.path); err != nil {
+			return err
+		}
+		x.noted = true
+	}
+	err := x.w.transaction(ctx, func() error { return do(ctx) })
 	if err == nil {
 		x.err = nil
 	}

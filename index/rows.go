@@ -1,109 +1,71 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
-	"strings"
+	"math"
+	"slices"
 )
 
 // common is from how many entries on a word tells nothing: where others are
 // rarer it does not count for the rank. Entries that hold only common words
-// are not ranked against each other: those of the last 2,000 with the words
-// in their names, tags or titles come first, then those indexed last.
-const common = 1000
+// are not ranked against each other: those with all the words in their names,
+// tags or titles come first, then the newest.
+const common = 500
 
 // columns of found, from entry e.
 const columns = `e.id, e.dir || '/' || e.name, e.time, ` + superseded
 
 const superseded = "EXISTS (SELECT 1 FROM facet s WHERE s.kind = 6 AND s.value = e.link)"
 
-// newest finds the entries that fulfil the conditions of q, newest first.
-func newest(ctx context.Context, db *sql.DB, q Query) ([]found, error) {
-	all := facetFilters(q)
-	from, args := "entry e", []any(nil)
-	for i, f := range all {
-		n, err := countUpTo(ctx, db, "SELECT 1 FROM facet WHERE kind = ? AND value = ?", f.kind, f.value)
-		if err != nil {
-			return nil, err
-		}
-		if n <= common {
-			// Few: from them to their entries, not the other way round.
-			from = "(SELECT id AS of FROM facet WHERE kind = ? AND value = ?) CROSS JOIN entry e ON e.id = of"
-			args, all = []any{f.kind, f.value}, append(all[:i:i], all[i+1:]...)
-			break
-		}
-	}
-	where, more := conditions(q, all)
-	return rowsOf(ctx, db, "SELECT "+columns+" FROM "+from+" WHERE "+where+" ORDER BY e.time DESC, e.link LIMIT ?",
-		append(append(args, more...), q.Limit)...)
+// few is for how many superseded entries each of them is asked for, instead of
+// asking each entry that was found whether it is one.
+const few = 200
+
+// search is one question to the file.
+type search struct {
+	q      Query
+	db     *sql.DB
+	facets []facet
+	terms  []term
 }
 
-// best finds the entries that hold terms and fulfil the conditions of q, the
-// best first.
-func best(ctx context.Context, db *sql.DB, q Query, terms []term) ([]found, error) {
-	var rare []term
-	for _, t := range terms {
-		if t.not {
-			continue
-		}
-		n, err := countUpTo(ctx, db, "SELECT 1 FROM words WHERE words MATCH ?", match(inText, []term{t}))
-		if err != nil {
-			return nil, err
-		}
-		if n <= common {
-			rare = append(rare, t)
-		}
+// newest finds entries by the conditions of q alone, newest first.
+func (s search) newest(ctx context.Context) ([]found, error) {
+	if len(s.facets) == 0 {
+		return s.rows(ctx, "entry e", "e.id", "")
 	}
-	where, args := conditions(q, facetFilters(q))
-	if len(rare) == 0 {
-		return commonest(ctx, db, q, terms, where, args)
-	}
-	all := append([]any{match(inText, rare), match(inText, terms)}, args...)
-	return rowsOf(ctx, db, "SELECT "+columns+` FROM words JOIN entry e ON e.id = words.rowid
-		WHERE words MATCH ? AND words.rowid IN (SELECT rowid FROM words WHERE words MATCH ?) AND `+where+`
-		ORDER BY bm25(words, 5.0, 1.0, 0.0), e.time DESC LIMIT ?`, append(all, q.Limit)...)
+	return s.rows(ctx, fromHeads, "heads.rowid", "heads", expression(nil, s.facets))
 }
 
-// commonest is best where all terms are common.
-func commonest(ctx context.Context, db *sql.DB, q Query, terms []term, where string, args []any) ([]found, error) {
-	var all []found
-	seen := map[int64]bool{}
-	for _, tier := range []struct{ in, among string }{
-		// Words that are common in texts may be rare in titles, and all
-		// entries would be gone through to find that out.
-		{inHead, " AND words.rowid > (SELECT max(id) FROM entry) - 2000"},
-		{inText, ""},
-	} {
-		rows, err := rowsOf(ctx, db, "SELECT "+columns+` FROM words JOIN entry e ON e.id = words.rowid
-			WHERE words MATCH ? AND `+where+tier.among+` ORDER BY words.rowid DESC LIMIT ?`,
-			append(append([]any{match(tier.in, terms)}, args...), q.Limit)...)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range rows {
-			if !seen[r.id] && (q.Limit < 0 || len(all) < q.Limit) {
-				seen[r.id] = true
-				all = append(all, r)
-			}
-		}
-	}
-	return all, nil
-}
-
-// countUpTo counts rows, but no further than just over common.
-func countUpTo(ctx context.Context, db *sql.DB, query string, args ...any) (n int, err error) {
-	err = db.QueryRowContext(ctx, "SELECT count(*) FROM ("+query+" LIMIT ?)", append(args, common+1)...).Scan(&n)
-	return n, err
-}
-
-func rowsOf(ctx context.Context, db *sql.DB, query string, args ...any) ([]found, error) {
-	rows, err := db.QueryContext(ctx, query, args...)
+// rows are those of query.
+func (s search) rows(ctx context.Context, from, id, match string, expression ...string) ([]found, error) {
+	rows, err := s.query(ctx, from, id, match, expression...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
+	return scan(rows, math.MaxInt)
+}
+
+// query asks for a table and entry e beside it, newest first. Where match is
+// not "", that table fulfils the expression.
+func (s search) query(ctx context.Context, from, id, match string, expression ...string) (*sql.Rows, error) {
+	where, args, err := s.conditions(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if match != "" {
+		where, args = match+" MATCH ? AND "+where, append([]any{expression[0]}, args...)
+	}
+	return s.db.QueryContext(ctx, "SELECT "+columns+" FROM "+from+" WHERE "+where+" ORDER BY "+id+" DESC LIMIT ?", append(args, s.q.Limit)...)
+}
+
+// scan returns the next rows, at most most.
+func scan(rows *sql.Rows, most int) ([]found, error) {
 	var all []found
-	for rows.Next() {
+	for len(all) < most && rows.Next() {
 		var f found
 		if err := rows.Scan(&f.id, &f.path, &f.time, &f.superseded); err != nil {
 			return nil, err
@@ -113,44 +75,133 @@ func rowsOf(ctx context.Context, db *sql.DB, query string, args ...any) ([]found
 	return all, rows.Err()
 }
 
-// facetFilters are the conditions of q that facets answer.
-func facetFilters(q Query) []facet {
-	var all []facet
-	is := func(k Kind, value string) {
-		if value != "" {
-			all = append(all, facet{k, Escape(value)})
+// conditions are those that no expression can say: times, and what supersedes.
+func (s search) conditions(ctx context.Context, id string) (where string, args []any, err error) {
+	from, to := s.q.between()
+	where, args = id+" BETWEEN ? AND ?", []any{from, to}
+	switch s.q.Superseded {
+	case NoSuperseded:
+		where += " AND NOT " + superseded
+	case OnlySuperseded:
+		n, err := countUpTo(ctx, s.db, few, "SELECT 1 FROM facet WHERE kind = 6")
+		if err != nil {
+			return "", nil, err
+		}
+		if n <= few {
+			where += " AND " + id + " IN (SELECT o.id FROM facet s JOIN entry o ON o.link = s.value WHERE s.kind = 6)"
+		} else {
+			where += " AND " + superseded
 		}
 	}
-	is(BySession, q.Session)
-	for _, tag := range q.Tags {
-		is(ByTag, tag)
-	}
-	is(ByAgent, q.Agent)
-	is(ByType, q.Type)
-	if q.LinksTo != "" {
-		all = append(all, facet{ByBacklinks, LinkName(q.LinksTo)})
-	}
-	return all
+	return where, args, nil
 }
 
-// conditions is what entry e must fulfil: facets, and the rest of q.
-func conditions(q Query, facets []facet) (where string, args []any) {
-	all := []string{"1"}
-	for _, f := range facets {
-		all = append(all, "EXISTS (SELECT 1 FROM facet f WHERE f.kind = ? AND f.value = ? AND f.link = e.link)")
-		args = append(args, f.kind, f.value)
+// countUpTo counts rows, but no further than just over most.
+func countUpTo(ctx context.Context, db *sql.DB, most int, query string, args ...any) (n int, err error) {
+	err = db.QueryRowContext(ctx, "SELECT count(*) FROM ("+query+" LIMIT ?)", append(args, most+1)...).Scan(&n)
+	return n, err
+}
+
+const (
+	fromWords = "words CROSS JOIN entry e ON e.id = words.rowid"
+	fromHeads = "heads CROSS JOIN entry e ON e.id = heads.rowid"
+)
+
+// best finds the entries that hold the terms and fulfil the conditions of q,
+// the best first.
+func (s search) best(ctx context.Context) ([]found, error) {
+	if err := expand(ctx, s.db, s.terms); err != nil {
+		return nil, err
 	}
-	if !q.Since.IsZero() {
-		all, args = append(all, "e.time >= ?"), append(args, q.Since.Unix())
+	var rare []term
+	for _, t := range s.terms {
+		if t.not {
+			continue
+		}
+		n, err := countUpTo(ctx, s.db, common, "SELECT 1 FROM words WHERE words MATCH ?", t.expression())
+		if err != nil {
+			return nil, err
+		}
+		if n <= common {
+			rare = append(rare, t)
+		}
 	}
-	if !q.Until.IsZero() {
-		all, args = append(all, "e.time <= ?"), append(args, q.Until.Unix())
+	if len(rare) == 0 {
+		return s.commonest(ctx)
 	}
-	switch q.Superseded {
-	case OnlySuperseded:
-		all = append(all, superseded)
-	case NoSuperseded:
-		all = append(all, "NOT "+superseded)
+	// Few, as one of the terms is rare: all of them are taken, and put in order
+	// by the rank of the rare terms alone.
+	all := s
+	all.q.Limit = -1
+	rows, err := all.rows(ctx, fromWords, "words.rowid", "words", expression(s.terms, s.facets))
+	if err != nil {
+		return nil, err
 	}
-	return strings.Join(all, " AND "), args
+	if len(rows) > 1 {
+		ranks, err := s.ranks(ctx, rare)
+		if err != nil {
+			return nil, err
+		}
+		slices.SortStableFunc(rows, func(a, b found) int {
+			return cmp.Compare(ranks[a.id], ranks[b.id])
+		})
+	}
+	if s.q.Limit >= 0 {
+		rows = rows[:min(len(rows), s.q.Limit)]
+	}
+	return rows, nil
+}
+
+// ranks are those of the entries that hold the terms; the least is the best.
+func (s search) ranks(ctx context.Context, terms []term) (map[int64]float64, error) {
+	rows, err := s.db.QueryContext(ctx, "SELECT rowid, bm25(words, 5.0, 1.0, 0.0) FROM words WHERE words MATCH ?", expression(terms, nil))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	ranks := map[int64]float64{}
+	for rows.Next() {
+		var id int64
+		var rank float64
+		if err := rows.Scan(&id, &rank); err != nil {
+			return nil, err
+		}
+		ranks[id] = rank
+	}
+	return ranks, rows.Err()
+}
+
+// commonest is best where all terms are common.
+func (s search) commonest(ctx context.Context) ([]found, error) {
+	full := expression(s.terms, s.facets)
+	heads, err := s.rows(ctx, fromHeads, "heads.rowid", "heads", full)
+	if err != nil {
+		return nil, err
+	}
+	without := slices.ContainsFunc(s.terms, func(t term) bool { return t.not })
+	var all []found
+	seen := map[int64]bool{}
+	for _, f := range heads {
+		if without { // it may stand in the text
+			n, err := countUpTo(ctx, s.db, 1, "SELECT 1 FROM words WHERE words MATCH ? AND rowid = ?", full, f.id)
+			if err != nil {
+				return nil, err
+			}
+			if n == 0 {
+				continue
+			}
+		}
+		seen[f.id] = true
+		all = append(all, f)
+	}
+	if s.q.Limit >= 0 && len(all) >= s.q.Limit {
+		return all, nil
+	}
+	rows, err := s.rows(ctx, fromWords, "words.rowid", "words", full)
+	for _, f := range rows {
+		if !seen[f.id] && (s.q.Limit < 0 || len(all) < s.q.Limit) {
+			all = append(all, f)
+		}
+	}
+	return all, err
 }

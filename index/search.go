@@ -5,12 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
-
-	"ctxfs/codec"
-	"ctxfs/room"
 )
 
 // Reader searches an index that this or another process writes.
@@ -102,12 +98,12 @@ func (r *Reader) Search(ctx context.Context, q Query) ([]Hit, error) {
 	if err != nil {
 		return nil, err
 	}
-	var terms []term
+	ask := search{q: q, db: db, facets: facetFilters(q)}
 	var rows []found
 	if q.Words == "" {
-		rows, err = newest(ctx, db, q)
-	} else if terms, err = parseWords(q.Words); err == nil {
-		rows, err = best(ctx, db, q, terms)
+		rows, err = ask.newest(ctx)
+	} else if ask.terms, err = parseWords(q.Words); err == nil {
+		rows, err = ask.best(ctx)
 	}
 	if bad := (*QueryError)(nil); errors.As(err, &bad) {
 		return nil, err
@@ -115,39 +111,14 @@ func (r *Reader) Search(ctx context.Context, q Query) ([]Hit, error) {
 	if err != nil {
 		return nil, damaged(fmt.Errorf("search: %w", err))
 	}
-	var hits []Hit
-	for _, f := range rows {
-		h, ok, err := r.hit(ctx, f, func(text []byte) []Line { return snippet(text, terms) })
+	return inParallel(ctx, rows, func(ctx context.Context, f found) (Hit, bool, error) {
+		text, _, err := readText(ctx, r.content, f.path, "", maxText)
+		if gone(err) {
+			return Hit{}, false, nil
+		}
 		if err != nil {
-			return nil, err
+			return Hit{}, false, fmt.Errorf("read %s: %w", f.path, err)
 		}
-		if ok {
-			hits = append(hits, h)
-		}
-	}
-	return hits, nil
-}
-
-// hit reads the entry of f; ok is false where it is gone, or show finds
-// nothing to show in it any more.
-func (r *Reader) hit(ctx context.Context, f found, show func(text []byte) []Line) (h Hit, ok bool, err error) {
-	text, _, err := readText(ctx, r.content, f.path, room.Info{})
-	if gone(err) {
-		return Hit{}, false, nil
-	}
-	if err != nil {
-		return Hit{}, false, fmt.Errorf("read %s: %w", f.path, err)
-	}
-	lines := show(text)
-	entry, err := codec.Parse(text)
-	if err != nil {
-		entry = codec.Entry{}
-	}
-	parts := strings.Split(f.path, "/")
-	h = Hit{Path: f.path, Agent: parts[0], Session: entry.Session, Type: entry.Type, Tags: entry.Tags,
-		Title: title(text[entry.Body:]), Time: time.Unix(f.time, 0).UTC(), Superseded: f.superseded, Lines: lines}
-	if h.Session == "" && len(parts) == 3 {
-		h.Session = parts[1]
-	}
-	return h, true, nil
+		return hitOf(f, text, snippet(text, ask.terms)), true, nil
+	})
 }

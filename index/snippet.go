@@ -2,7 +2,6 @@ package index
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"unicode/utf8"
 
@@ -140,39 +139,4 @@ func lineOf(n int, line []byte, marks [][2]int) Line {
 		}
 	}
 	return l
-}
-
-// matchingLines returns the lines in which re matches, at most MaxMatches. A
-// match lies within a line.
-func matchingLines(text []byte, re *regexp.Regexp) []Line {
-	var lines []Line
-	n, counted := 1, 0
-	for at := 0; at <= len(text) && len(lines) < MaxMatches; {
-		// On the whole rest, which is fast where nothing matches.
-		m := re.FindIndex(text[at:])
-		if m == nil {
-			break
-		}
-		from := at + m[0]
-		start := bytes.LastIndexByte(text[:from], '\n') + 1
-		end := len(text)
-		if i := bytes.IndexByte(text[from:], '\n'); i >= 0 {
-			end = from + i
-		}
-		if start == len(text) && start > 0 {
-			break // after the last line's end there is no line
-		}
-		line := bytes.TrimSuffix(text[start:end], []byte("\r"))
-		if all := re.FindAllIndex(line, -1); all != nil {
-			var marks [][2]int
-			for _, m := range all {
-				marks = append(marks, [2]int{m[0], m[1]})
-			}
-			n += bytes.Count(text[counted:start], []byte("\n"))
-			counted = start
-			lines = append(lines, lineOf(n, line, apart(marks)))
-		}
-		at = end + 1
-	}
-	return lines
 }

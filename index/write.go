@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"io"
 	"path"
 	"strings"
 
@@ -18,29 +17,22 @@ import (
 // maxText is how much of an entry is indexed, in bytes.
 const maxText = 1 << 20
 
-// marked is the word of entries that are not indexed whole: only reading them
-// says whether an expression matches.
-const marked = "\ue000part"
-
-// seenWords bounds how many words are known to be stored, see writer.seen.
-const seenWords = 1 << 18
-
-// writer changes the file. It is used by one goroutine at a time.
-type writer struct {
-	db   *sql.DB
-	src  Source
-	seed maphash.Seed
-	// seen are the hashes of words that are stored already, so that few are
-	// asked for in the file; begun anew when it grows long.
-	seen map[uint64]struct{}
-}
+// Words of the index that no text holds, since fold takes these characters for
+// separators. partMark is the word of entries that are not indexed whole: only
+// reading them says whether an expression matches. The others begin words of
+// the frontmatter, and values of facets.
+const (
+	partMark  = "\ue000part"
+	facetMark = "\ue002"
+	frontMark = "\ue003"
+)
 
 // update brings what the index says of the entry at p in line with the room.
-func (w *writer) update(ctx context.Context, tx *sql.Tx, p string) error {
+func (w *writer) update(ctx context.Context, p string) error {
 	for try := 0; ; try++ {
 		info, err := w.src.Stat(ctx, p)
 		if gone(err) || err == nil && (info.Kind != room.Object || info.Size == 0) {
-			return w.remove(ctx, tx, p)
+			return w.remove(ctx, p)
 		}
 		if err != nil {
 			return fmt.Errorf("index %s: %w", p, err)
@@ -48,21 +40,25 @@ func (w *writer) update(ctx context.Context, tx *sql.Tx, p string) error {
 		dir, name := split(p)
 		var id int64
 		var had string
-		err = tx.QueryRowContext(ctx, "SELECT id, revision FROM entry WHERE dir = ? AND name = ?", dir, name).Scan(&id, &had)
+		at, err := w.statement(ctx, "SELECT id, revision FROM entry WHERE dir = ? AND name = ?")
+		if err != nil {
+			return err
+		}
+		err = at.QueryRowContext(ctx, dir, name).Scan(&id, &had)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
 		if err == nil && had == string(info.Revision) {
 			return nil
 		}
-		text, whole, err := readText(ctx, w.src, p, info)
+		text, whole, err := readText(ctx, w.src, p, info.Revision, maxText)
 		if gone(err) && try < 8 {
 			continue // replaced meanwhile
 		}
 		if err != nil {
 			return fmt.Errorf("index %s: %w", p, err)
 		}
-		return w.put(ctx, tx, doc{path: p, info: info, text: text, whole: whole, id: id})
+		return w.put(ctx, doc{path: p, info: info, text: text, whole: whole, id: id})
 	}
 }
 
@@ -74,20 +70,6 @@ func split(p string) (dir, name string) {
 	return strings.TrimSuffix(path.Dir(p), "."), path.Base(p)
 }
 
-// readText reads the first maxText bytes of the entry at p.
-func readText(ctx context.Context, src Content, p string, info room.Info) (text []byte, whole bool, err error) {
-	c, err := src.Read(ctx, p, info.Revision)
-	if err != nil {
-		return nil, false, err
-	}
-	defer c.Close()
-	text = make([]byte, min(c.Size(), maxText))
-	if _, err := io.ReadFull(io.NewSectionReader(c, 0, c.Size()), text); err != nil {
-		return nil, false, err
-	}
-	return text, c.Size() <= maxText, nil
-}
-
 // doc is an entry to be indexed.
 type doc struct {
 	path  string
@@ -97,7 +79,7 @@ type doc struct {
 	id    int64 // 0 where it is new
 }
 
-func (w *writer) put(ctx context.Context, tx *sql.Tx, d doc) error {
+func (w *writer) put(ctx context.Context, d doc) error {
 	entry, err := codec.Parse(d.text)
 	if err != nil {
 		entry = codec.Entry{} // not valid; found by its words all the same
@@ -109,71 +91,83 @@ func (w *writer) put(ctx context.Context, tx *sql.Tx, d doc) error {
 	}
 	link := LinkName(d.path)
 	if d.id == 0 {
-		r, err := tx.ExecContext(ctx, "INSERT INTO entry (dir, name, link, time, revision) VALUES (?, ?, ?, ?, ?)",
-			dir, name, link, at.Unix(), string(d.info.Revision))
-		if err != nil {
+		if d.id, err = w.newID(ctx, at); err != nil {
 			return err
 		}
-		if d.id, err = r.LastInsertId(); err != nil {
+		if _, err := w.exec(ctx, "INSERT INTO entry (id, dir, name, link, time, revision) VALUES (?, ?, ?, ?, ?, ?)",
+			d.id, dir, name, link, at.Unix(), string(d.info.Revision)); err != nil {
 			return err
 		}
 	} else {
-		if _, err := tx.ExecContext(ctx, "UPDATE entry SET revision = ?, time = ? WHERE id = ?", string(d.info.Revision), at.Unix(), d.id); err != nil {
+		if _, err := w.exec(ctx, "UPDATE entry SET revision = ?, time = ? WHERE id = ?", string(d.info.Revision), at.Unix(), d.id); err != nil {
 			return err
 		}
-		if err := w.clear(ctx, tx, d.id); err != nil {
-			return err
-		}
-	}
-	for _, f := range facetsOf(d.path, entry) {
-		if _, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO facet (kind, value, link, id) VALUES (?, ?, ?, ?)", f.kind, f.value, link, d.id); err != nil {
+		if err := w.clear(ctx, d.id); err != nil {
 			return err
 		}
 	}
-	return w.putWords(ctx, tx, d, entry)
+	facets := facetsOf(d.path, entry)
+	for _, f := range facets {
+		if _, err := w.exec(ctx, "INSERT OR IGNORE INTO facet (kind, value, link, id) VALUES (?, ?, ?, ?)", f.kind, f.value, link, d.id); err != nil {
+			return err
+		}
+	}
+	return w.putWords(ctx, d, entry, facets)
 }
 
-func (w *writer) putWords(ctx context.Context, tx *sql.Tx, d doc, entry codec.Entry) error {
+// putWords stores what an entry is found by: in words the words of its head
+// (name, tags, title), of its body, and, marked, those of its frontmatter; in
+// heads those of its head again. Both hold its facets too.
+func (w *writer) putWords(ctx context.Context, d doc, entry codec.Entry, facets []facet) error {
 	_, name := split(d.path)
 	head := strings.TrimSuffix(name, ".md") + "\n" + strings.Join(entry.Tags, "\n") + "\n" + title(d.text[entry.Body:])
-	columns := make([]string, 3)
+	columns := make([]strings.Builder, 3)
 	whole := d.whole
 	for i, text := range [][]byte{[]byte(head), d.text[entry.Body:], d.text[:entry.Body]} {
-		var b strings.Builder
+		b := &columns[i]
 		var failed error
 		words(text, func(word word) bool {
+			if i == 2 {
+				b.WriteString(frontMark)
+			}
 			b.WriteString(word.text)
 			b.WriteByte(' ')
 			whole = whole && !word.cut
-			failed = w.know(ctx, tx, word.text)
+			failed = w.know(ctx, word.text)
 			return failed == nil
 		})
 		if failed != nil {
 			return failed
 		}
-		columns[i] = b.String()
 	}
 	if !whole {
-		columns[2] += marked
+		columns[2].WriteString(partMark + " ")
 	}
-	_, err := tx.ExecContext(ctx, "INSERT INTO words (rowid, head, body, front) VALUES (?, ?, ?, ?)", d.id, columns[0], columns[1], columns[2])
+	for _, f := range facets {
+		columns[0].WriteString(f.word() + " ")
+	}
+	if _, err := w.exec(ctx, "INSERT INTO heads (rowid, head) VALUES (?, ?)", d.id, columns[0].String()); err != nil {
+		return err
+	}
+	_, err := w.exec(ctx, "INSERT INTO words (rowid, head, body, front) VALUES (?, ?, ?, ?)",
+		d.id, columns[0].String(), columns[1].String(), columns[2].String())
 	return err
 }
 
 // know stores a word, if it is new.
-func (w *writer) know(ctx context.Context, tx *sql.Tx, word string) error {
+func (w *writer) know(ctx context.Context, word string) error {
 	h := maphash.String(w.seed, word)
 	if _, ok := w.seen[h]; ok {
 		return nil
 	}
-	r, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO word (word) VALUES (?)", word)
+	r, err := w.exec(ctx, "INSERT OR IGNORE INTO word (word) VALUES (?)", word)
 	if err != nil {
 		return err
 	}
 	if n, err := r.RowsAffected(); err != nil {
 		return err
 	} else if n > 0 {
-		if _, err := tx.ExecContext(ctx, "INSERT INTO word_part (word) VALUES (?)", word); err != nil {
+		if _, err := w.exec(ctx, "INSERT INTO word_part (word) VALUES (?)", word); err != nil {
 			return err
 		}
 	}
@@ -185,54 +179,34 @@ func (w *writer) know(ctx context.Context, tx *sql.Tx, word string) error {
 }
 
 // clear forgets what is found of the entry id.
-func (w *writer) clear(ctx context.Context, tx *sql.Tx, id int64) error {
-	if _, err := tx.ExecContext(ctx, "DELETE FROM facet WHERE id = ?", id); err != nil {
+func (w *writer) clear(ctx context.Context, id int64) error {
+	if _, err := w.exec(ctx, "DELETE FROM facet WHERE id = ?", id); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, "DELETE FROM words WHERE rowid = ?", id)
+	if _, err := w.exec(ctx, "DELETE FROM heads WHERE rowid = ?", id); err != nil {
+		return err
+	}
+	_, err := w.exec(ctx, "DELETE FROM words WHERE rowid = ?", id)
 	return err
 }
 
 // remove forgets the entry at p and all below it.
-func (w *writer) remove(ctx context.Context, tx *sql.Tx, p string) error {
+func (w *writer) remove(ctx context.Context, p string) error {
 	dir, name := split(p)
-	ids, err := column[int64](ctx, tx, "SELECT id FROM entry WHERE dir = ? AND name = ? OR dir = ? OR dir > ? AND dir < ?",
+	ids, err := column[int64](ctx, w, "SELECT id FROM entry WHERE dir = ? AND name = ? OR dir = ? OR dir > ? AND dir < ?",
 		dir, name, p, p+"/", p+"0")
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		if err := w.clear(ctx, tx, id); err != nil {
+		if err := w.clear(ctx, id); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, "DELETE FROM entry WHERE id = ?", id); err != nil {
+		if _, err := w.exec(ctx, "DELETE FROM entry WHERE id = ?", id); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// querier is a transaction or a database.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-// column returns the one column of all rows.
-func column[T any](ctx context.Context, q querier, query string, args ...any) ([]T, error) {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []T
-	for rows.Next() {
-		var v T
-		if err := rows.Scan(&v); err != nil {
-			return nil, err
-		}
-		all = append(all, v)
-	}
-	return all, rows.Err()
 }
 
 // title is the first heading of a body, else its first line with text.
