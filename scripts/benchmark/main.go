@@ -46,6 +46,7 @@ var measures = []struct {
 }{
 	{"saves", measureSaves},
 	{"vars", measureVariables},
+	{"library", measureLibrary},
 	{"warm", measureWarm},
 	{"first", measureFirst},
 	{"many", measureMany},

@@ -15,6 +15,8 @@ import (
 const (
 	pollEvery = 2 * time.Millisecond
 	endLimit  = 30 * time.Second // from unmounting to the end of a daemon
+
+	noticeLimit = 2 * time.Second // until the kernel has told it
 )
 
 // work is the directory that holds everything this run makes: stores,
@@ -100,6 +102,13 @@ func (s *server) stop() error {
 		if point == s.point {
 			err = errors.Join(err, detach(point))
 		}
+	}
+	select {
+	case <-s.ended:
+		return err
+	case <-time.After(noticeLimit):
+		// Another mount namespace may have a copy of the mount.
+		err = errors.Join(err, s.Process.Signal(syscall.SIGTERM))
 	}
 	select {
 	case <-s.ended:
