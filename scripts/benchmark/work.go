@@ -107,8 +107,9 @@ func (s *server) stop() error {
 	case <-s.ended:
 		return err
 	case <-time.After(noticeLimit):
-		// Another mount namespace may have a copy of the mount.
-		err = errors.Join(err, s.Process.Signal(syscall.SIGTERM))
+		// Another mount namespace may have a copy of the mount. Or it has
+		// just ended.
+		_ = s.Process.Signal(syscall.SIGTERM)
 	}
 	select {
 	case <-s.ended:
