@@ -30,7 +30,7 @@ same as files in the mount, and most of them work without a mount too.`,
   ctxfs search tokens
   ctxfs status
   ctxfs umount`,
-		Version:       version,
+		Version:       thisBuild().String(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          args(noSuchCommand),
@@ -43,7 +43,7 @@ same as files in the mount, and most of them work without a mount too.`,
 	group(root, groupVars, "Variables, values that agents pass each other:", newVar())
 	group(root, groupRooms, "Other rooms of the store:", newResults(), newMemory(), newHistory(), newRecord())
 	group(root, groupKeeping, "Housekeeping:", newCheck())
-	group(root, groupHelp, "Help:", newCompletion(), newMan())
+	group(root, groupHelp, "Help:", newVersion(), newCompletion(), newMan())
 	root.SetHelpCommandGroupID(groupHelp)
 	root.CompletionOptions.DisableDefaultCmd = true // completion.go has ours
 	return root
