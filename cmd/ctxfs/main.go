@@ -9,6 +9,10 @@ import "os"
 // with -ldflags "-X main.version=…".
 var version = "dev"
 
+// commit is what version was built from, also set by releases; other builds
+// are stamped by the go command.
+var commit = ""
+
 func main() {
 	os.Exit(run(asHelper(os.Args), os.Stdout, os.Stderr))
 }

@@ -35,16 +35,15 @@ type build struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit"` // "" where it was not built from a clone
 	Modified bool   `json:"modified"`
-	Time     string `json:"commitTime"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }
 
 // thisBuild reads what the Go linker has left in the program.
 func thisBuild() build {
-	b := build{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	b := build{Version: version, Commit: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
-	if !ok {
+	if !ok || commit != "" {
 		return b
 	}
 	for _, s := range info.Settings {
@@ -53,8 +52,6 @@ func thisBuild() build {
 			b.Commit = s.Value
 		case "vcs.modified":
 			b.Modified = s.Value == "true"
-		case "vcs.time":
-			b.Time = s.Value
 		}
 	}
 	return b
@@ -62,12 +59,12 @@ func thisBuild() build {
 
 // String is the build in a line, as --version shows it.
 func (b build) String() string {
-	commit := "of no known commit"
+	from := "of no known commit"
 	if b.Commit != "" {
-		commit = "commit " + b.Commit[:min(12, len(b.Commit))]
+		from = "commit " + b.Commit[:min(12, len(b.Commit))]
 	}
 	if b.Modified {
-		commit += " with changes"
+		from += " with changes"
 	}
-	return fmt.Sprintf("%s (%s, %s, %s)", b.Version, commit, b.Go, b.Platform)
+	return fmt.Sprintf("%s (%s, %s, %s)", b.Version, from, b.Go, b.Platform)
 }
