@@ -138,7 +138,7 @@ func (s stage) killed(t *testing.T, at trace.Call, after bool) error {
 	t.Helper()
 	dir := prepare(t, s.operation)
 	r := run(t, s.name, dir, func(c trace.Call) trace.Action {
-		return trace.Action{Kill: c == at, After: after}
+		return trace.Action{Kill: c.Is(at), After: after}
 	})
 	if !r.Killed {
 		return fmt.Errorf("it did not come to this call; it made %v\n%s", r.Calls, r.Stderr)

@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -42,7 +43,7 @@ func named(c trace.Call) string {
 	if _, room, asked := strings.Cut(rest, " for "); asked {
 		name += " for " + room
 	}
-	return name + " (" + strings.TrimPrefix(c.String(), c.Kind+" ") + ")"
+	return name + " (" + cmp.Or(c.Path, ".") + ")"
 }
 
 // masked are the syncs whose absence no loss of power shows on these file
@@ -50,7 +51,7 @@ func named(c trace.Call) string {
 // rename's sync follows. POSIX does not promise that.
 var masked = []string{
 	"localdir.(*Store).finishDir (.)",
-	"localdir.(*Store).syncObject for entries.(*intents).add (.ctxfs/log #2)",
+	"localdir.(*Store).syncObject for entries.(*intents).add (.ctxfs/log)",
 	"localdir.(*Store).syncObject for invocations.(*History).Sync (invocations)",
 	"localdir.(*Store).syncObject for memories.(*batch).run (memories/n)",
 	"localdir.(*Store).syncObject for variables.(*scopeLabels).save (.ctxfs/vars)",

@@ -142,7 +142,7 @@ func (s stage) killedMounted(t *testing.T, m mounted, at trace.Call, after bool)
 	t.Helper()
 	dir := prepare(t, m.operation)
 	acked := false
-	r := use(t, dir, func(c trace.Call) trace.Action { return trace.Action{Kill: c == at, After: after} },
+	r := use(t, dir, func(c trace.Call) trace.Action { return trace.Action{Kill: c.Is(at), After: after} },
 		func(mount string) { acked = m.program(filepath.Join(mount, m.file)) == nil })
 	if !r.Killed {
 		return fmt.Errorf("the daemon did not come to this call; it made %v", r.Calls)
@@ -188,7 +188,7 @@ func (s stage) failedMounted(t *testing.T, m mounted, at trace.Call, errno unix.
 	hit := false
 	var first, second error
 	r := use(t, dir, func(c trace.Call) trace.Action {
-		if c != at || hit {
+		if !c.Is(at) || hit {
 			return trace.Action{}
 		}
 		hit = true

@@ -43,6 +43,13 @@ type Call struct {
 	Site string // of a sync: the functions that made it, "inner+offset < outer+offset …"
 }
 
+// Is reports whether c is the same point as that call of another run. The site
+// does not count: one file may be synced at a flush or, if that is early, later.
+func (c Call) Is(other Call) bool {
+	c.Site = other.Site
+	return c == other
+}
+
 func (c Call) String() string {
 	path := c.Path
 	if path == "" {
