@@ -64,8 +64,11 @@ func newLabels(store backing.Store) *labels {
 	return &labels{store: store, scopes: map[Scope]*scopeLabels{}}
 }
 
+// labelEnd ends the names of the files of labels.
+const labelEnd = ".jsonl"
+
 func labelFile(s Scope) backing.Key {
-	return backing.Own + "/" + roomDir + "/" + backing.Key(s) + ".jsonl"
+	return backing.Own + "/" + roomDir + "/" + backing.Key(s) + labelEnd
 }
 
 // of returns the labels of scope, loaded.

@@ -1,40 +1,52 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"strings"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"ctxfs/access"
+	"ctxfs/backing"
 	"ctxfs/backing/localdir"
-	"ctxfs/entries"
+	"ctxfs/index"
+	"ctxfs/room"
 )
 
 func newCheck() *cobra.Command {
 	var store string
-	var asJSON bool
+	var asJSON, fix bool
 	cmd := &cobra.Command{
 		Use:   "check [flags]",
-		Short: "Look for entries in the store that are not valid",
-		Long: `Read every entry of the store and report what is not valid and which links lead
-nowhere. It changes nothing, and works beside a daemon. Exit code 1 if there
-is a problem; warnings, as of links whose target may still come, are none.`,
-		Example: "  ctxfs check\n  ctxfs check --json --store ~/notes",
+		Short: "Look for what is not valid in the store, and mend it",
+		Long: `Read everything in the store (entries with their links, changelogs and versions,
+variables, results, memories with what waits for a backend, the history, the
+index) and report what is wrong, where, and how to mend it. Without --fix it
+changes nothing and works beside a daemon. Exit code 1 if there is a problem;
+warnings, as of links whose target may still come, are none.
+
+With --fix it mends what can be mended without losing anything: it fills fields
+in as a save would, with a version and a line in the changelog, adds missing
+marks and links of superseded entries, writes snapshots of memories anew,
+finishes or clears away what a crash left, and removes a damaged index, which
+the next mount makes anew. It never removes or changes what somebody wrote: the
+report says how to do that. No daemon may have the store then.`,
+		Example: "  ctxfs check\n  ctxfs check --json --store ~/notes\n  ctxfs check --fix",
 		Args:    args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return check(cmd, store, asJSON)
+			return check(cmd, store, &report{out: cmd.OutOrStdout(), json: asJSON, fix: fix})
 		},
 	}
 	cmd.Flags().StringVar(&store, "store", "", "the store's directory (default: as for mount)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: one finding a line")
+	cmd.Flags().BoolVar(&fix, "fix", false, "mend what can be mended without losing anything")
 	return cmd
 }
 
-func check(cmd *cobra.Command, flag string, asJSON bool) error {
+func check(cmd *cobra.Command, flag string, r *report) error {
 	all, err := mounts()
 	if err != nil {
 		return err
@@ -46,87 +58,47 @@ func check(cmd *cobra.Command, flag string, asJSON bool) error {
 	if _, err := os.Stat(dir); err != nil {
 		return fmt.Errorf("check the store: %w", err)
 	}
-	store, err := localdir.Open(dir, localdir.Options{ReadOnly: true})
-	if err != nil {
-		return err
+	point := servedAt(all, dir)
+	if r.fix && point != "" {
+		return fmt.Errorf("the store %s is mounted at %s: `ctxfs umount %s` first, or check without --fix", dir, point, point)
 	}
-	defer store.Close()
-	room, err := entries.New(store, entries.Options{})
-	if err != nil {
-		return fmt.Errorf("check %s: %w", dir, err)
+	r.progress = newProgress(cmd.ErrOrStderr(), "checking")
+	o := access.CheckOptions{Fix: r.fix, Mounted: point != "", Memories: os.Getenv("CONTEXT_DATA_DIR"),
+		Looking: func(k backing.Key) { r.progress.at(string(k)) },
+		Also:    func(ctx context.Context, report func(room.Problem)) error { return checkIndex(ctx, dir, report) }}
+	err = access.Check(cmd.Context(), dir, o, func(p room.Problem) { r.add(cmd.Context(), p) })
+	r.progress.end()
+	if locked := (*localdir.LockedError)(nil); errors.As(err, &locked) {
+		return fmt.Errorf("%w; wait for its end, or check without --fix", err)
 	}
-	defer room.Close()
-	r := report{out: cmd.OutOrStdout(), json: asJSON}
-	if err := room.Check(cmd.Context(), r.add); err != nil {
+	if err != nil {
 		return err
 	}
 	return r.end(dir)
 }
 
-// report prints what a check finds, as it finds it.
-type report struct {
-	out                io.Writer
-	json               bool
-	problems, warnings int
-	err                error // of the first print that failed
+// servedAt is where the store is mounted, "" if nowhere.
+func servedAt(all []mount, store string) string {
+	for _, m := range all {
+		if m.Type == fstype && m.Source == store {
+			return m.Point
+		}
+	}
+	return ""
 }
 
-// finding is a line of `check --json`.
-type finding struct {
-	Severity string `json:"severity"` // problem or warning
-	Path     string `json:"path"`
-	Line     int    `json:"line,omitempty"`
-	Field    string `json:"field,omitempty"`
-	Reason   string `json:"reason"`
-	Fix      string `json:"fix,omitempty"`
-}
-
-func (r *report) add(p entries.Problem) {
-	f := finding{"problem", p.Path, p.Line, p.Field, p.Reason, p.Fix}
-	if p.Warning {
-		f.Severity = "warning"
-		r.warnings++
-	} else {
-		r.problems++
+// checkIndex reads the index of the store in dir.
+func checkIndex(ctx context.Context, dir string, report func(room.Problem)) error {
+	path := filepath.Join(dir, indexFile)
+	err := index.Check(ctx, path)
+	if !index.IsDamaged(err) {
+		return err
 	}
-	var err error
-	if r.json {
-		err = json.NewEncoder(r.out).Encode(f)
-	} else {
-		_, err = fmt.Fprintln(r.out, f)
-	}
-	r.err = errors.Join(r.err, err)
-}
-
-// String is path:line: severity: field: reason (fix).
-func (f finding) String() string {
-	var b strings.Builder
-	b.WriteString(f.Path)
-	if f.Line > 0 {
-		fmt.Fprintf(&b, ":%d", f.Line)
-	}
-	b.WriteString(": " + f.Severity + ": ")
-	if f.Field != "" {
-		b.WriteString(f.Field + ": ")
-	}
-	b.WriteString(f.Reason)
-	if f.Fix != "" {
-		b.WriteString(" (" + f.Fix + ")")
-	}
-	return b.String()
-}
-
-// end prints the sum. Warnings alone are no failure.
-func (r *report) end(dir string) error {
-	if !r.json {
-		_, err := fmt.Fprintf(r.out, "%s: %d problems, %d warnings\n", dir, r.problems, r.warnings)
-		r.err = errors.Join(r.err, err)
-	}
-	if r.err != nil {
-		return fmt.Errorf("report: %w", r.err)
-	}
-	if r.problems > 0 {
-		return errSilent
-	}
+	// A daemon that makes it has not come to an end yet, and mends it itself.
+	report(room.Problem{Path: indexFile, Warning: true, Leftover: true, Reason: "it is damaged, or that of another version",
+		Fix: "the next mount makes it anew, from the entries",
+		Mend: func(context.Context) (string, error) {
+			return "removed it: the next mount makes it anew", index.Remove(path)
+		}})
 	return nil
 }

@@ -21,6 +21,7 @@ var layers = map[string][]string{
 	"backing/localdir":  {"backing", "codec"},
 	"backing/storetest": {"backing", "codec"},
 	"room":              {"backing", "codec"},
+	"room/roomtest":     {"backing/localdir", "room"},
 	"entries":           ofRooms,
 	"variables":         ofRooms,
 	"results":           ofRooms,
@@ -44,7 +45,7 @@ var layers = map[string][]string{
 var rooms = []string{"entries", "variables", "results", "memories", "invocations"}
 
 // testOnly are packages that tests may import besides.
-var testOnly = []string{"backing/localdir", "backing/storetest", "entries"}
+var testOnly = []string{"backing/localdir", "backing/storetest", "room/roomtest", "entries"}
 
 // pure are imports that codec must not have: it knows no files, processes,
 // network, and no kernel but for its errno.

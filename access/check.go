@@ -1,0 +1,166 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path"
+
+	"ctxfs/backing"
+	"ctxfs/backing/localdir"
+	"ctxfs/entries"
+	"ctxfs/invocations"
+	"ctxfs/memories"
+	"ctxfs/results"
+	"ctxfs/room"
+	"ctxfs/variables"
+)
+
+// CheckOptions say how a store is checked. The zero value works.
+type CheckOptions struct {
+	// Fix opens the store for writing, so that the problems found have a
+	// Mend that can be called; *localdir.LockedError where another process
+	// writes it.
+	Fix bool
+	// Mounted says that a daemon serves the store.
+	Mounted bool
+	// Memories is $CONTEXT_DATA_DIR, "" where the memories lie in the store.
+	Memories string
+	// Also checks what this package does not know, while the store is open;
+	// may be nil.
+	Also func(ctx context.Context, report func(room.Problem)) error
+	// Looking is told of each file before it is read; nil is nobody.
+	Looking func(backing.Key)
+	Log     *slog.Logger // nil discards
+}
+
+// Check reads everything in the store in dir and reports what is wrong with
+// it, in constant memory. Without Fix it changes nothing and may run beside a
+// daemon. The error is the store's or ctx's; problems are none.
+func Check(ctx context.Context, dir string, o CheckOptions, report func(room.Problem)) error {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if !o.Fix {
+		live, err := localdir.Written(dir)
+		if err != nil {
+			return err
+		}
+		if live || o.Mounted {
+			report = withoutLeftovers(report)
+		}
+	}
+	store, err := openChecked(ctx, dir, o, report)
+	if err != nil {
+		return err
+	}
+	err = checkRooms(ctx, store, o, report)
+	return errors.Join(err, store.Close())
+}
+
+func withoutLeftovers(report func(room.Problem)) func(room.Problem) {
+	return func(p room.Problem) {
+		if !p.Leftover {
+			report(p)
+		}
+	}
+}
+
+// watched is a store that tells which file is read.
+type watched struct {
+	*localdir.Store
+	looking func(backing.Key)
+}
+
+func (w watched) Open(ctx context.Context, key backing.Key, rev backing.Revision) (backing.Content, error) {
+	if w.looking != nil {
+		w.looking(key)
+	}
+	return w.Store.Open(ctx, key, rev)
+}
+
+func (w watched) OpenVersion(ctx context.Context, key backing.Key, n int) (backing.Content, error) {
+	if w.looking != nil {
+		w.looking(key)
+	}
+	return w.Store.OpenVersion(ctx, key, n)
+}
+
+// openChecked opens the store in dir, and says what lies in its staging, which
+// is emptied by opening it for writing.
+func openChecked(ctx context.Context, dir string, o CheckOptions, report func(room.Problem)) (watched, error) {
+	store, err := localdir.Open(dir, localdir.Options{ReadOnly: true, Log: o.Log})
+	if err != nil {
+		return watched{}, err
+	}
+	files, size, err := store.Staged(ctx)
+	if err == nil && o.Fix {
+		if err = store.Close(); err == nil {
+			store, err = localdir.Open(dir, localdir.Options{Log: o.Log})
+		}
+	}
+	if err != nil {
+		return watched{}, err
+	}
+	if files > 0 {
+		report(room.Problem{Path: backing.Own + "/staging", Warning: true, Leftover: true,
+			Reason: fmt.Sprintf("%d files (%d bytes) are left of writes that were interrupted", files, size),
+			Fix:    "the next start removes them; none was acknowledged as written",
+			Mend:   func(context.Context) (string, error) { return "removed them", nil }}) // by Open
+	}
+	return watched{store, o.Looking}, nil
+}
+
+func checkRooms(ctx context.Context, store watched, o CheckOptions, report func(room.Problem)) error {
+	checks := []func() error{
+		func() error { return entries.CheckStore(ctx, store, entries.Options{Log: o.Log}, report) },
+		func() error { return checkKept(ctx, store, report) },
+		func() error { return variables.CheckStore(ctx, store, report) },
+		func() error { return results.CheckStore(ctx, store, report) },
+		func() error { return checkMemories(ctx, store, o, report) },
+		func() error { return invocations.CheckStore(ctx, store, report) },
+	}
+	if o.Also != nil {
+		checks = append(checks, func() error { return o.Also(ctx, report) })
+	}
+	for _, check := range checks {
+		if err := check(); err != nil {
+			return fmt.Errorf("check the store: %w", err)
+		}
+	}
+	return nil
+}
+
+// checkKept reports the versions of entries that are gone.
+func checkKept(ctx context.Context, store watched, report func(room.Problem)) error {
+	return store.Versioned(ctx, func(key backing.Key) error {
+		_, err := store.Stat(ctx, key)
+		if err == nil || !missing(err) && !errors.Is(err, backing.ErrNotDir) {
+			return err
+		}
+		kept := path.Join(backing.Own, "versions", string(key))
+		report(room.Problem{Path: string(key), Field: "versions", Warning: true, Reason: "it is gone, and versions of it are kept",
+			Fix: "copy the last one in " + kept + " back to its place; or remove them, if it was removed on purpose"})
+		return nil
+	})
+}
+
+func checkMemories(ctx context.Context, store watched, o CheckOptions, report func(room.Problem)) error {
+	if o.Memories == "" {
+		return memories.CheckStore(ctx, store, false, report)
+	}
+	if live, err := localdir.Written(o.Memories); err != nil {
+		return err
+	} else if live && !o.Fix {
+		report = withoutLeftovers(report)
+	}
+	own, err := localdir.Open(o.Memories, localdir.Options{ReadOnly: !o.Fix, Log: o.Log})
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(memories.CheckStore(ctx, watched{own, o.Looking}, true, report), own.Close())
+}
