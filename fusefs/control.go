@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -64,7 +65,19 @@ func (c *control) file(name string) func() ([]byte, error) {
 	if own := controlFiles[name]; own != nil {
 		return func() ([]byte, error) { return own(c.f) }
 	}
+	if c.f.o.Work[name] != nil {
+		return func() ([]byte, error) { return fmt.Appendf(nil, workUsage, name), nil }
+	}
 	return c.f.o.Control[name]
+}
+
+// fileInfo describes a file in .ctxfs; those of works are for the owner.
+func (c *control) fileInfo(name string) room.Info {
+	info := c.f.ownFile(name, 0)
+	if c.f.o.Work[name] != nil {
+		info.Mode = 0o600
+	}
+	return info
 }
 
 // view is the path in the views that path means, if it means one.
@@ -86,7 +99,7 @@ func (c *control) Stat(ctx context.Context, path string) (room.Info, error) {
 		return c.f.o.Views.Stat(ctx, rest)
 	}
 	if c.file(path) != nil {
-		return c.f.ownFile(path, 0), nil
+		return c.fileInfo(path), nil
 	}
 	return c.statVersion(ctx, path)
 }
@@ -125,7 +138,10 @@ func (c *control) own() []room.Info {
 		all = append(all, c.f.ownFile(name, 0))
 	}
 	for name := range c.f.o.Control {
-		all = append(all, c.f.ownFile(name, 0))
+		all = append(all, c.fileInfo(name))
+	}
+	for name := range c.f.o.Work {
+		all = append(all, c.fileInfo(name))
 	}
 	return all
 }

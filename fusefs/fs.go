@@ -33,6 +33,8 @@ type Options struct {
 	Views      room.Room             // shown as .ctxfs/views; may be nil
 	// Control is further files in .ctxfs, by name, made when they are opened.
 	Control map[string]func() ([]byte, error)
+	// Work is further files in .ctxfs, by name, see [Work].
+	Work map[string]Work
 }
 
 // CacheTime is how long the kernel may keep names and attributes of entries

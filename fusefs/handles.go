@@ -17,7 +17,7 @@ type handles struct {
 	last uint64
 }
 
-// A handle is one of these:
+// A handle is one of these, or a *workFile:
 type (
 	// draftHandle is an open for writing of an Object.
 	draftHandle struct{ *draft }

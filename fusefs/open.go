@@ -183,10 +183,13 @@ func (f *FS) addPlain(n *node, p place, w room.File, out *fuse.OpenOut) fuse.Sta
 
 // openVirtual opens content that is made now and has no size before.
 func (f *FS) openVirtual(cancel <-chan struct{}, in *fuse.OpenIn, n *node, out *fuse.OpenOut) fuse.Status {
+	_, _, p := f.tree.where(n)
 	if writes(in.Flags) {
+		if c, ok := p.room.(*control); ok && c.f.o.Work[p.path()] != nil {
+			return f.openWork(in, c.f.o.Work[p.path()], out)
+		}
 		return fuse.EROFS
 	}
-	_, _, p := f.tree.where(n)
 	p = f.seenBy(&in.InHeader, p) // who opens may be another one than who looked it up
 	content, err := p.room.Read(f.request(cancel), p.path(), "")
 	if err != nil {
@@ -248,5 +251,7 @@ func (f *FS) release(handle any) {
 		f.closed(h, "file")
 	case *fixedFile:
 		f.closed(h, "content")
+	case *workFile:
+		h.cancel()
 	}
 }

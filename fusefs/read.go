@@ -20,6 +20,10 @@ func (f *FS) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.Rea
 	if n == nil {
 		return nil, fuse.EBADF
 	}
+	if w, ok := f.handles.get(in.Fh).(*workFile); ok {
+		got, st := w.read(cancel, buf)
+		return fuse.ReadResultData(buf[:got]), st
+	}
 	_, _, p := f.tree.where(n)
 	r, err := f.source(f.request(cancel), n, p, in.Fh)
 	if err != nil {

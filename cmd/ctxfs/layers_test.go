@@ -30,16 +30,18 @@ var layers = map[string][]string{
 	"fusefs":            ofRooms,
 	"index":             append([]string{"entries"}, ofRooms...),
 	"views":             append([]string{"index"}, ofRooms...),
-	"access":            append([]string{"backing/localdir"}, append(rooms, ofRooms...)...),
+	"archive":           ofRooms,
+	"housekeeping":      append([]string{"archive", "entries", "results"}, ofRooms...),
+	"access":            append([]string{"backing/localdir", "housekeeping"}, append(rooms, ofRooms...)...),
 	"operations":        append([]string{"access"}, append(rooms, ofRooms...)...),
 	"mcpserver":         append([]string{"access", "index", "operations"}, append(rooms, ofRooms...)...),
-	"torture":           append([]string{"fusefs", "torture/trace", "torture/disk", "torture/apart", "torture/tried", "backing/localdir"}, append(rooms, ofRooms...)...),
+	"torture":           append([]string{"fusefs", "torture/trace", "torture/disk", "torture/apart", "torture/tried", "backing/localdir", "archive", "housekeeping"}, append(rooms, ofRooms...)...),
 	"torture/trace":     {},
 	"torture/disk":      {},
 	"torture/apart":     {},
 	"torture/tried":     {},
 	"torture/live":      {"torture/apart", "torture/tried"},
-	"cmd/ctxfs":         append([]string{"fusefs", "index", "views", "access", "operations", "mcpserver", "backing/localdir"}, append(rooms, ofRooms...)...),
+	"cmd/ctxfs":         append([]string{"fusefs", "index", "views", "access", "operations", "housekeeping", "mcpserver", "backing/localdir"}, append(rooms, ofRooms...)...),
 }
 
 var rooms = []string{"entries", "variables", "results", "memories", "invocations"}
