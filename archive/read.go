@@ -95,7 +95,7 @@ func verify(ctx context.Context, store backing.Store, name string, want []sum) e
 		switch {
 		case err != nil:
 			return fmt.Errorf("read %s in it: %w", m.Path, err)
-		case m.Path != w.Path || m.Dir != w.Dir || m.Mode != w.Mode.Perm() || !m.ModTime.Equal(w.ModTime):
+		case m.Path != w.Path || m.Dir != w.Dir || m.Mode != w.Mode.Perm() || m.UID != w.UID || m.GID != w.GID || !m.ModTime.Equal(w.ModTime):
 			return fmt.Errorf("%s stands where %s belongs", m.Path, w.Path)
 		case size != w.Size && !w.Dir || [sha256.Size]byte(hash.Sum(nil)) != w.hash:
 			return fmt.Errorf("%s has other bytes", m.Path)

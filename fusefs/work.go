@@ -75,8 +75,14 @@ func (w *workFile) run(request []byte) {
 	if err != nil {
 		w.f.log.Error("a task ended early", "err", err)
 	}
+	dirs := map[string]bool{}
 	for _, path := range changed {
 		w.f.notify.announce(path, false)
+		dir, _ := split(path)
+		dirs[dir] = true
+	}
+	for dir := range dirs { // which may have come or gone with it
+		w.f.notify.announce(dir, false)
 	}
 	w.f.notify.everything(controlDir + "/" + versionsDir)
 	w.change(func() { w.ended = true })

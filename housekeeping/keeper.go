@@ -120,21 +120,16 @@ func (k *Keeper) Do(ctx context.Context, r Request, emit func(Event) error, chan
 	return w.clean(ctx)
 }
 
-// Answer is Do whose error is told as the last event too.
-func (k *Keeper) Answer(ctx context.Context, r Request, emit func(Event) error, changing func(path string)) error {
-	err := k.Do(ctx, r, emit, changing)
-	if err == nil {
-		return nil
-	}
-	last := Event{Failed: err.Error()}
+// failed is the last event of what ended with err.
+func failed(err error) Event {
 	if refusal := (*codec.Refusal)(nil); errors.As(err, &refusal) {
-		last = Event{Refused: refusal}
+		return Event{Refused: refusal}
 	}
-	return errors.Join(err, emit(last))
+	return Event{Failed: err.Error()}
 }
 
-// Err is the error that an event tells, nil where it tells none.
-func (e Event) Err() error {
+// err is the error that an event tells, nil where it tells none.
+func (e Event) err() error {
 	switch {
 	case e.Refused != nil:
 		return e.Refused

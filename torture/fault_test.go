@@ -101,11 +101,16 @@ func (s stage) judgeFailure(why string, at trace.Call, errno unix.Errno, stdout 
 	}
 	maps.DeleteFunc(got, func(name, _ string) bool { return strings.HasSuffix(name, ".rej") })
 	old := s.old
-	if uncertain(why) || s.queued || s.adds {
+	if uncertain(why) || s.queued || s.adds || s.pieces {
 		old = s.new
 	}
 	if err := got.mixes(s.old, old); err != nil {
 		return fmt.Errorf("after the failure: %w", err)
+	}
+	if s.pieces {
+		if err := got.lost(s.old); err != nil {
+			return fmt.Errorf("after the failure: %w", err)
+		}
 	}
 	again, ok := said(stdout, saidAgain)
 	if s.adds && at.Syncs() {

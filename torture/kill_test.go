@@ -164,6 +164,8 @@ func (s stage) judge(got snapshot, acked bool) error {
 		if err := got.mixes(s.new, s.new); err != nil {
 			return fmt.Errorf("it was acknowledged: %w", err)
 		}
+	case s.pieces:
+		return errors.Join(got.mixes(s.old, s.new), got.lost(s.old))
 	case s.parts:
 		return got.mixes(s.old, s.new)
 	case got.mixes(s.old, s.old) != nil:
@@ -179,6 +181,7 @@ func (s stage) repeat(w *world) error {
 		return fmt.Errorf("done again: %w", err)
 	}
 	got, err := w.snapshot()
+	delete(got, s.stays)
 	if err == nil && s.name != "spill" { // a session's variables are there until its end
 		err = got.mixes(s.new, s.new)
 	}

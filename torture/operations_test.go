@@ -26,6 +26,8 @@ type operation struct {
 	// parts: it changes several objects, of which a crash may leave some old
 	// and some new until it is done again.
 	parts bool
+	// pieces: also an error may leave some done; what goes is archived before.
+	pieces bool
 	// queued: it is visible before it is on disk.
 	queued bool
 	// stays is what may be left where its removal fails, by its snapshot's name.
@@ -110,6 +112,7 @@ var operations = []operation{
 	{name: "invocation", before: invokes("first"), do: invokes("second"), adds: true, slow: true},
 	{name: "put context", before: puts("m", "old"), do: puts("m", "new"), parts: true, queued: true, slow: true},
 	{name: "add entry", before: each(puts("n", "context"), adds("n", "first")), do: adds("n", "second"), adds: true, slow: true},
+	{name: "gc", before: aging, do: step(cleans), parts: true, pieces: true, stays: "entry alice/s7/", slow: true},
 	{name: "open after a crash", before: each(saves("left", "Old", "Old text.", ""), saves("newer", "New", "New text.", "")),
 		do: nothing, debris: leaveDebris, opens: true, slow: true},
 }

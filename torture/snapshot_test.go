@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"ctxfs/archive"
 	"ctxfs/backing"
 	"ctxfs/codec"
 	"ctxfs/entries"
@@ -26,7 +27,7 @@ func (w *world) snapshot() (snapshot, error) {
 	for _, add := range []func(snapshot) error{
 		func(s snapshot) error { return w.addTree(s, "entry", w.entries, "") },
 		func(s snapshot) error { return w.addTree(s, "memory", w.mems, "") },
-		w.addVariables, w.addHistory,
+		w.addVariables, w.addHistory, w.addArchives,
 	} {
 		if err := add(s); err != nil {
 			return nil, fmt.Errorf("look at the store: %w", err)
@@ -200,6 +201,9 @@ func files(dir string) (map[string]bool, error) {
 			return err
 		}
 		rel, err := filepath.Rel(dir, path)
+		if strings.HasPrefix(rel, string(archive.Dir)+"/") { // a second try makes a second one
+			rel = string(archive.Dir) + "/*"
+		}
 		if err == nil && !pendingVersion(dir, rel) {
 			names[rel] = true
 		}

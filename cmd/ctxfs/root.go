@@ -42,7 +42,7 @@ same as files in the mount, and most of them work without a mount too.`,
 		newNew(), newSearch(), newEntryLog(), newDiff(), newRestore(), newSupersede())
 	group(root, groupVars, "Variables, values that agents pass each other:", newVar())
 	group(root, groupRooms, "Other rooms of the store:", newResults(), newMemory(), newHistory(), newRecord())
-	group(root, groupKeeping, "Housekeeping:", newCheck())
+	group(root, groupKeeping, "Housekeeping:", newCheck(), newGC())
 	group(root, groupHelp, "Help:", newVersion(), newCompletion(), newMan())
 	root.SetHelpCommandGroupID(groupHelp)
 	root.CompletionOptions.DisableDefaultCmd = true // completion.go has ours

@@ -15,6 +15,7 @@ import (
 	"ctxfs/backing/localdir"
 	"ctxfs/entries"
 	"ctxfs/fusefs"
+	"ctxfs/housekeeping"
 	"ctxfs/room"
 )
 
@@ -103,6 +104,7 @@ func open(f mountFlags, dir, mountpoint string, log *slog.Logger) (*mounted, err
 	if err != nil {
 		return nil, errors.Join(err, rooms.close(), root.Close(), store.Close())
 	}
+	keeper := &housekeeping.Keeper{Store: store, Entries: root, Results: rooms.results}
 	fs, err := fusefs.Mount(fusefs.Options{
 		Mountpoint: mountpoint,
 		StoreName:  dir,
@@ -119,6 +121,7 @@ func open(f mountFlags, dir, mountpoint string, log *slog.Logger) (*mounted, err
 		README:     readme,
 		Views:      found.views(),
 		Control:    found.control(),
+		Work:       map[string]fusefs.Work{housekeeping.ControlFile: keeper.Serve},
 		Status: func() map[string]any {
 			s := rooms.status()
 			s["strict"], s["agent"] = f.strict, f.agent

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 )
@@ -60,29 +57,11 @@ func namedStore(flag string, getenv func(string) string) (string, error) {
 }
 
 // configuredStore returns contextStore.path of the configuration file, "" if
-// there is none. Only a file that was named must exist.
+// there is none.
 func configuredStore(home, named string) (string, error) {
-	file := tilde(named, home)
-	if named == "" {
-		if home == "" {
-			return "", nil
-		}
-		file = filepath.Join(home, defaultConfig)
-	}
-	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) && named == "" {
-		return "", nil
-	}
+	config, file, err := readConfig(home, named)
 	if err != nil {
-		return "", fmt.Errorf("read the configuration: %w", err)
-	}
-	var config struct {
-		ContextStore struct {
-			Path string `json:"path"`
-		} `json:"contextStore"`
-	}
-	if err := json.Unmarshal(text, &config); err != nil {
-		return "", fmt.Errorf("the configuration %s is not what ctxfs reads: %w", file, err)
+		return "", err
 	}
 	dir := tilde(config.ContextStore.Path, home)
 	if dir != "" && !filepath.IsAbs(dir) {
