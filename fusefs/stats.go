@@ -2,6 +2,7 @@ package fusefs
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"runtime"
@@ -19,18 +20,16 @@ type stats struct {
 
 // Stats is what .ctxfs/stats shows.
 func (f *FS) Stats() map[string]any {
-	var mem runtime.MemStats
-	runtime.ReadMemStats(&mem)
 	s := map[string]any{
-		"version":    f.o.Version,
-		"pid":        os.Getpid(),
-		"store":      f.o.StoreName,
-		"mountpoint": f.o.Mountpoint,
-		"started":    f.started.UTC().Format(time.RFC3339),
-		"nodes":      f.tree.count(),
-		"drafts":     f.stats.drafts.Load(),
-		"heapBytes":  mem.HeapAlloc,
-		"goroutines": runtime.NumGoroutine(),
+		"version":     f.o.Version,
+		"pid":         os.Getpid(),
+		"store":       f.o.StoreName,
+		"mountpoint":  f.o.Mountpoint,
+		"started":     f.started.UTC().Format(time.RFC3339),
+		"nodes":       f.tree.count(),
+		"drafts":      f.stats.drafts.Load(),
+		"memoryBytes": f.resident(),
+		"goroutines":  runtime.NumGoroutine(),
 		"requests": map[string]int64{
 			"lookup": f.stats.lookups.Load(),
 			"open":   f.stats.opens.Load(),
@@ -48,6 +47,20 @@ func (f *FS) Stats() map[string]any {
 		maps.Copy(s, f.o.Status())
 	}
 	return s
+}
+
+// resident is the memory that the process takes, in bytes.
+func (f *FS) resident() int64 {
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		f.log.Error("look at the daemon's memory", "err", err)
+		return 0
+	}
+	var total, pages int64
+	if _, err := fmt.Sscan(string(text), &total, &pages); err != nil {
+		f.log.Error("look at the daemon's memory", "statm", string(text), "err", err)
+	}
+	return pages * int64(os.Getpagesize())
 }
 
 func (f *FS) statsFile() ([]byte, error) {

@@ -15,12 +15,12 @@ import (
 
 // mountStats is .ctxfs/stats as far as a person wants to see it.
 type mountStats struct {
-	Version   string    `json:"version"`
-	Started   time.Time `json:"started"`
-	Nodes     int       `json:"nodes"`
-	Drafts    int       `json:"drafts"`
-	HeapBytes int64     `json:"heapBytes"`
-	Requests  struct {
+	Version  string    `json:"version"`
+	Started  time.Time `json:"started"`
+	Nodes    int       `json:"nodes"`
+	Drafts   int       `json:"drafts"`
+	Memory   int64     `json:"memoryBytes"`
+	Requests struct {
 		Lookup, Open, Read, Write int64
 	} `json:"requests"`
 	Commits  int64            `json:"commits"`
@@ -40,7 +40,7 @@ func printDetail(out io.Writer, raw json.RawMessage, now time.Time) error {
 	}
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(w, "\nup\t%v, version %s, %s of memory, %d names known to the kernel\n",
-		now.Sub(s.Started).Round(time.Second), s.Version, size(s.HeapBytes), s.Nodes)
+		now.Sub(s.Started).Round(time.Second), s.Version, size(s.Memory), s.Nodes)
 	fmt.Fprintf(w, "requests\t%d lookups, %d opens, %d reads, %d writes: %s of the opens needed no read\n",
 		s.Requests.Lookup, s.Requests.Open, s.Requests.Read, s.Requests.Write, share(s.Requests.Open-s.Requests.Read, s.Requests.Open))
 	fmt.Fprintf(w, "saves\t%d, drafts open %d\n", s.Commits, s.Drafts)
