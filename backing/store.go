@@ -27,6 +27,7 @@ type Meta struct {
 	Mode     fs.FileMode // permission bits
 	UID, GID uint32
 	Revision Revision
+	Number   uint64 // of the file in the store's file system, where it lies in one; else 0
 }
 
 // The errors of a store. Everything else it returns is a fault of the medium

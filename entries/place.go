@@ -86,6 +86,8 @@ func (p place) info(m backing.Meta) (info room.Info, ok bool) {
 	}
 	if kind == room.Object {
 		info.Revision = m.Revision
+	} else {
+		info.Number = m.Number
 	}
 	return info, ok
 }

@@ -37,7 +37,7 @@ func (f *FS) attributes(ctx context.Context, n *node, p place) (room.Info, error
 
 func plainInfo(name string, m backing.Meta) room.Info {
 	return room.Info{Name: name, Kind: room.Plain, Size: m.Size, ModTime: m.ModTime,
-		Mode: m.Mode, UID: m.UID, GID: m.GID, Revision: m.Revision}
+		Mode: m.Mode, UID: m.UID, GID: m.GID, Revision: m.Revision, Number: m.Number}
 }
 
 // SetAttr changes size, mode, owner or times.

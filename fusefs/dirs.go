@@ -128,7 +128,7 @@ func (f *FS) list(cancel <-chan struct{}, in *fuse.ReadIn, add func(*dirHandle, 
 	for i := next; i < len(h.all); i++ {
 		m := &h.all[i]
 		e := fuse.DirEntry{Name: m.info.Name, Mode: typeBits[m.info.Kind], Off: m.cookie,
-			Ino: inoOf(f.tree.seed, join(h.place.full, m.info.Name))}
+			Ino: f.tree.inoListed(m.info, join(h.place.full, m.info.Name))}
 		if !add(h, e, &m.info) {
 			return fuse.OK
 		}

@@ -36,3 +36,22 @@ func TestNodesOfDraftsMadeBesideReadersAreForgotten(t *testing.T) {
 	}
 	m.nodesReturn(before)
 }
+
+func TestAFilesNumberStaysThroughForgettingAndRenaming(t *testing.T) {
+	m := mount(t)
+	number := func(name string) uint64 {
+		var st unix.Stat_t
+		m.must(unix.Stat(m.path("a", name), &st))
+		return st.Ino
+	}
+	m.write("a/scratch", "text\n")
+	before, nodes := number("scratch"), m.fs.Stats()["nodes"].(int)
+	m.nodesReturn(nodes - 2) // the file and its directory are forgotten
+	if now := number("scratch"); now != before {
+		t.Errorf("it was %d, and is %d when the kernel has looked again", before, now)
+	}
+	m.must(os.Rename(m.path("a", "scratch"), m.path("a", "renamed")))
+	if now := number("renamed"); now != before {
+		t.Errorf("it was %d, and is %d by another name", before, now)
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sys/unix"
+
 	"ctxfs/backing"
 )
 
@@ -83,6 +85,17 @@ func (n *node) open() *plainFile {
 		return nil
 	}
 	return n.files[len(n.files)-1]
+}
+
+// removed reports whether n is an ordinary file that is open and has no name
+// any more, which st_nlink tells.
+func (n *node) removed() bool {
+	file := n.open()
+	if file == nil {
+		return false
+	}
+	var st unix.Stat_t
+	return unix.Fstat(int(file.Fd()), &st) == nil && st.Nlink == 0
 }
 
 func (n *node) addFile(p *plainFile) {

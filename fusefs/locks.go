@@ -9,12 +9,14 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
+
+	"ctxfs/room"
 )
 
-// locks are the flock and fcntl locks of the mount, by what stat(2) shows as
-// the file's number: an entry's versions and drafts share it. The rules are
-// the kernel's own: each owner has an open file description of a memory file,
-// and locks that (fcntl_locking(2), open file description locks).
+// locks are the flock and fcntl locks of the mount, by lockNumber: an entry's
+// versions and drafts share it. The rules are the kernel's own: each owner has an
+// open file description of a memory file, and locks that (fcntl_locking(2), open
+// file description locks).
 type locks struct {
 	mu    sync.Mutex // guards what follows
 	files map[lockFile]*lockTable
@@ -103,7 +105,7 @@ func (f *FS) SetLkw(cancel <-chan struct{}, in *fuse.LkIn) fuse.Status {
 
 func (f *FS) lockFile(n *node, in *fuse.LkIn) lockFile {
 	_, _, p := f.tree.where(n)
-	return lockFile{n.ino(n.describe().Kind, p.full), in.LkFlags&fuse.FUSE_LK_FLOCK != 0}
+	return lockFile{n.lockNumber(p.full), in.LkFlags&fuse.FUSE_LK_FLOCK != 0}
 }
 
 func flockT(in *fuse.LkIn) unix.Flock_t {
@@ -250,7 +252,13 @@ func (t *locks) close() {
 	}
 }
 
-// number is what stat(2) shows.
-func (t *locks) number(n *node) uint64 {
-	return n.ino(n.describe().Kind, n.place.full)
+func (t *locks) number(n *node) uint64 { return n.lockNumber(n.place.full) }
+
+// lockNumber is the same for all versions and drafts of an Object, and else the
+// node's: who has a lock has the file open, and so the kernel keeps the node.
+func (n *node) lockNumber(full string) uint64 {
+	if n.describe().Kind == room.Object {
+		return inoOf(n.seed, full)
+	}
+	return n.id
 }

@@ -107,5 +107,8 @@ func (f *FS) GetAttr(cancel <-chan struct{}, in *fuse.GetAttrIn, out *fuse.AttrO
 	}
 	out.SetTimeout(cached(info))
 	n.fill(&out.Attr, info, p.full)
+	if n.removed() {
+		out.Nlink = 0
+	}
 	return fuse.OK
 }

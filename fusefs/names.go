@@ -99,8 +99,9 @@ func (f *FS) Rename(cancel <-chan struct{}, in *fuse.RenameIn, oldName, newName 
 }
 
 // movedAs takes over info, of what a rename has put in another place, where n
-// is still the same thing, and reports whether it is: an ordinary file, or an
-// Object with the same content, which may have got another revision.
+// is still the same thing, and reports whether it is: an ordinary file, a
+// directory, or an Object with the same content, which may have got another
+// revision.
 func (n *node) movedAs(info room.Info) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -111,7 +112,7 @@ func (n *node) movedAs(info room.Info) bool {
 		if n.info.Size != info.Size || !n.info.ModTime.Equal(info.ModTime) {
 			return false
 		}
-	case info.Kind != room.Plain:
+	case info.Kind != room.Plain && info.Kind != room.Dir:
 		return false
 	}
 	n.info = info

@@ -96,13 +96,17 @@ func (n *node) describe() room.Info {
 
 // ino is what stat(2) shows. All revisions and drafts of an Object share it,
 // since programs take another number for another file: it is derived from
-// the path. The highest bit keeps it apart from the node numbers that other
-// files show, which keep theirs through a rename.
-func (n *node) ino(kind room.Kind, full string) uint64 {
-	if kind != room.Object {
-		return n.id
+// the path. What lies in the store as it is shows its number there; the node's
+// own would be another one when the kernel has forgotten it and looks again.
+// The highest bits keep the kinds of numbers apart.
+func (n *node) ino(info room.Info, full string) uint64 {
+	switch {
+	case info.Kind == room.Object:
+		return inoOf(n.seed, full)
+	case info.Number != 0:
+		return info.Number | 1<<62
 	}
-	return inoOf(n.seed, full)
+	return n.id
 }
 
 // The seed is the mount's: what holds a file is found by this number among
@@ -113,6 +117,14 @@ func inoOf(seed, full string) uint64 {
 	h.Write([]byte{0})
 	h.Write([]byte(full))
 	return h.Sum64() | 1<<63
+}
+
+// inoListed is ino before there is a node.
+func (t *tree) inoListed(info room.Info, full string) uint64 {
+	if info.Kind != room.Object && info.Number != 0 {
+		return info.Number | 1<<62
+	}
+	return inoOf(t.seed, full)
 }
 
 var typeBits = map[room.Kind]uint32{
@@ -127,7 +139,7 @@ const blockSize = 4096
 
 // fill writes info as the kernel's attributes.
 func (n *node) fill(a *fuse.Attr, info room.Info, full string) {
-	a.Ino = n.ino(info.Kind, full)
+	a.Ino = n.ino(info, full)
 	a.Size = uint64(info.Size)
 	a.Blocks = (a.Size + 511) / 512
 	a.Blksize = blockSize

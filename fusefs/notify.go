@@ -151,17 +151,18 @@ func (t *notifier) announce(path string, deep bool) {
 		return // the kernel has not looked there
 	}
 	p := t.f.placeOf(dir, name)
+	// The node first: what a rename puts there while we look is not in the way.
+	n := t.f.tree.find(dir, name)
 	info, err := p.room.Stat(t.f.ctx, p.path())
 	if err != nil && !errors.Is(err, backing.ErrNotFound) {
 		t.f.log.Error("a changed file cannot be examined", "path", path, "err", err)
 	}
-	n := t.f.tree.find(dir, name)
 	switch {
 	case n == nil && err == nil && (t.f.divert.drafting(dir, name) || t.expected(dir, name, info.Revision)):
 		// The name leads the kernel to the draft that was committed, and
 		// is looked up each time anyway.
 	case n == nil || err != nil:
-		t.f.tree.drop(dir, name)
+		t.f.tree.dropIf(dir, name, n)
 		dir.changes.Add(1)
 		t.entry(dir, name)
 		t.pages(dir)

@@ -143,6 +143,15 @@ func (t *tree) drop(dir *node, name string) {
 	delete(t.named, slot{dir.id, name})
 }
 
+// dropIf is drop where name leads to n still.
+func (t *tree) dropIf(dir *node, name string, n *node) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := (slot{dir.id, name}); t.named[s] == n {
+		delete(t.named, s)
+	}
+}
+
 // move gives n another name; p is its new place.
 func (t *tree) move(n, dir *node, name string, p place) {
 	t.mu.Lock()

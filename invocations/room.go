@@ -59,7 +59,7 @@ func infoOf(path string, m backing.Meta) (room.Info, error) {
 	case path == "":
 		info.Kind = room.Dir
 	case path == fileName:
-		info.Kind = room.Plain
+		info.Kind, info.Number = room.Plain, m.Number
 	}
 	return info, nil
 }

@@ -89,7 +89,7 @@ func fileInfo(m backing.Meta) (room.Info, error) {
 		kind = room.Link
 	}
 	return room.Info{Name: m.Key.Name(), Kind: kind, Size: m.Size, ModTime: m.ModTime,
-		Mode: m.Mode, UID: m.UID, GID: m.GID, Revision: m.Revision}, nil
+		Mode: m.Mode, UID: m.UID, GID: m.GID, Revision: m.Revision, Number: m.Number}, nil
 }
 
 // stored describes context.md or context.json on the disk.

@@ -87,7 +87,7 @@ func (m *resultsRoom) dir() room.Info {
 // plainInfo describes an ordinary file, ok is false for what is none.
 func plainInfo(m backing.Meta) (room.Info, bool) {
 	return room.Info{Name: m.Key.Name(), Kind: room.Plain, Size: m.Size, ModTime: m.ModTime, Mode: m.Mode,
-		UID: m.UID, GID: m.GID, Revision: m.Revision}, !m.Dir && !m.Link && !m.Special
+		UID: m.UID, GID: m.GID, Revision: m.Revision, Number: m.Number}, !m.Dir && !m.Link && !m.Special
 }
 
 // List implements [room.Room]. It reads no content.

@@ -30,7 +30,10 @@ type Info struct {
 	Mode     fs.FileMode // permission bits
 	UID, GID uint32
 	Revision backing.Revision // of an Object; equal means equal content and metadata
-	Volatile bool             // changes without an announcement through Watch
+	// Number is that of a Dir or Plain file in the store, 0 where it has none:
+	// st_ino, which stays through a rename and does not change while it lives.
+	Number   uint64
+	Volatile bool // changes without an announcement through Watch
 }
 
 // Own gives what a room makes itself to the user that the daemon runs as.

@@ -98,6 +98,7 @@ func (s *stat) meta(key backing.Key) backing.Meta {
 		UID:      s.Uid,
 		GID:      s.Gid,
 		Revision: s.revision(),
+		Number:   s.Ino,
 	}
 }
 
