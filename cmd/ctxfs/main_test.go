@@ -19,5 +19,6 @@ func TestMain(m *testing.M) {
 		"notify-socket":    notifySocket,
 		"access-suite":     accessSuite,
 		"user-matrix":      userMatrix,
+		"mcp-suite":        mcpSuite,
 	})
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,8 @@ const lockWait = 2 * time.Second
 // store beside a daemon.
 type reachFlags struct {
 	store, agent, session string
+
+	wait time.Duration // for a lock; 0 is lockWait
 }
 
 func (f *reachFlags) add(flags *pflag.FlagSet) {
@@ -81,7 +84,7 @@ func (f *reachFlags) open(stderr io.Writer, o access.Options) (*reached, error) 
 	if o.Memories.Own == nil {
 		o.Memories.Own = access.MemoriesIn(os.Getenv("CONTEXT_DATA_DIR"), o.Log)
 	}
-	deadline := time.After(lockWait)
+	deadline := time.After(cmp.Or(f.wait, lockWait))
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {

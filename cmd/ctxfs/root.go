@@ -42,6 +42,7 @@ same as files in the mount, and most of them work without a mount too.`,
 		newNew(), newSearch(), newEntryLog(), newDiff(), newRestore(), newSupersede())
 	group(root, groupVars, "Variables, values that agents pass each other:", newVar())
 	group(root, groupRooms, "Other rooms of the store:", newResults(), newMemory(), newHistory(), newRecord())
+	group(root, groupAgents, "For agents:", newMCP())
 	group(root, groupKeeping, "Housekeeping:", newCheck(), newGC())
 	group(root, groupHelp, "Help:", newVersion(), newCompletion(), newMan())
 	root.SetHelpCommandGroupID(groupHelp)

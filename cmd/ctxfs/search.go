@@ -19,6 +19,7 @@ import (
 	"ctxfs/backing/localdir"
 	"ctxfs/entries"
 	"ctxfs/index"
+	"ctxfs/operations"
 )
 
 // searchFlags are the flags of `search`.
@@ -142,10 +143,10 @@ func (f *searchFlags) query(a []string, now time.Time) error {
 		return usageError{fmt.Errorf("--superseded is any, no or only, not %q", f.superseded)}
 	}
 	var err error
-	if f.q.Since, err = moment(f.since, now, false); err != nil {
+	if f.q.Since, err = operations.Moment(f.since, now, false); err != nil {
 		return err
 	}
-	if f.q.Until, err = moment(f.until, now, true); err != nil {
+	if f.q.Until, err = operations.Moment(f.until, now, true); err != nil {
 		return err
 	}
 	if f.q.LinksTo != "" {
