@@ -33,16 +33,16 @@ type stats struct {
 	Raw   json.RawMessage `json:"-"`
 }
 
-// newProbe is the hidden command that reads the stats of a mount. It is a
+// newProbe is the hidden command that reads a file of .ctxfs in a mount. It is a
 // process of its own, because a request that a hung daemon has taken holds the
 // asking process until the connection ends: not even a signal ends it.
 func newProbe() *cobra.Command {
 	return &cobra.Command{
-		Use:    "probe MOUNTPOINT",
+		Use:    "probe MOUNTPOINT FILE",
 		Hidden: true,
-		Args:   args(cobra.ExactArgs(1)),
+		Args:   args(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, a []string) error {
-			text, err := os.ReadFile(a[0] + "/.ctxfs/stats")
+			text, err := os.ReadFile(a[0] + "/.ctxfs/" + a[1])
 			if errors.Is(err, unix.ENOTCONN) || errors.Is(err, unix.ECONNABORTED) {
 				_, err := fmt.Fprint(cmd.OutOrStdout(), stale)
 				return err
@@ -63,7 +63,7 @@ func newProbe() *cobra.Command {
 // probe asks the mount at point for its stats, for at most probeWait. Whatever
 // comes of that is a state, so that one odd mount does not hide the others.
 func probe(point string) (stats, state) {
-	text, err := ask(point)
+	text, err := ask(point, "stats")
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return stats{}, hung
 	}
@@ -80,15 +80,15 @@ func probe(point string) (stats, state) {
 	return s, serving
 }
 
-// ask runs the probe command; a mount that does not answer is
+// ask runs the probe command for a file of .ctxfs; a mount that does not answer is
 // os.ErrDeadlineExceeded.
-func ask(point string) ([]byte, error) {
+func ask(point, file string) ([]byte, error) {
 	out, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	defer out.Close()
-	cmd := exec.Command("/proc/self/exe", "probe", "--", point)
+	cmd := exec.Command("/proc/self/exe", "probe", "--", point, file)
 	cmd.Args[0] = "ctxfs"
 	cmd.Dir = "/"
 	cmd.Stdout, cmd.Stderr = in, in

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 
 	"github.com/spf13/pflag"
@@ -95,14 +96,53 @@ func (r *roomSet) byName() map[string]room.Room {
 
 // status is the rooms' part of .ctxfs/stats.
 func (r *roomSet) status() map[string]any {
-	s := map[string]any{"memories": r.mems.Status(), "results": r.results.Status()}
-	vars, err := r.vars.Status(context.Background())
-	if err != nil {
-		s["vars"] = map[string]string{"error": err.Error()}
-	} else {
-		s["vars"] = vars
+	ctx := context.Background()
+	s := map[string]any{"results": r.results.Status()}
+	put := func(name string, status any, err error) {
+		if err != nil {
+			status = map[string]string{"error": err.Error()}
+		}
+		s[name] = status
 	}
+	vars, err := r.vars.Status(ctx)
+	put("vars", vars, err)
+	n, err := countAll(ctx, r.mems)
+	put("memories", memoriesStatus{r.mems.Status(), n}, err)
+	history, err := r.history.Room().Stat(ctx, historyName)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil // nothing was recorded yet
+	}
+	put("invocations", invocationsStatus{history.Size}, err)
 	return s
+}
+
+// memoriesStatus and invocationsStatus are in .ctxfs/stats.
+type memoriesStatus struct {
+	memories.Status
+	Memories int `json:"memories"`
+}
+
+type invocationsStatus struct {
+	Bytes int64 `json:"bytes"`
+}
+
+// historyName is the file of the invocations, in their room.
+const historyName = "context.jsonl"
+
+// countAll counts what is in a room's uppermost directory.
+func countAll(ctx context.Context, r room.Room) (n int, err error) {
+	const page = 1000
+	for after := ""; ; {
+		infos, err := r.List(ctx, "", after, page)
+		if err != nil {
+			return n, fmt.Errorf("count: %w", err)
+		}
+		n += len(infos)
+		if len(infos) < page {
+			return n, nil
+		}
+		after = infos[len(infos)-1].Name
+	}
 }
 
 func (r *roomSet) close() error {

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,17 +14,21 @@ type mountStatus struct {
 	Store      string          `json:"store"`
 	State      state           `json:"state"`
 	PID        int             `json:"pid,omitempty"`
-	Stats      json.RawMessage `json:"stats,omitempty"`
+	Stats      json.RawMessage `json:"stats,omitempty"`         // .ctxfs/stats
+	Index      json.RawMessage `json:"index,omitempty"`         // .ctxfs/index
+	Refusal    json.RawMessage `json:"newestRefusal,omitempty"` // of .ctxfs/errors
 }
 
 func newStatus() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:        "status [flags] [MOUNTPOINT]",
+		Use:        "status [flags] [PATH]",
 		SuggestFor: []string{"list", "ls", "info", "df"},
 		Short:      "List the mounts and say how they do",
-		Long: fmt.Sprintf(`List the ctxfs mounts, or the one at MOUNTPOINT; of a single one, show how it
-does. A mount that gives no answer within %v is said not to answer.`, probeWait),
+		Long: fmt.Sprintf(`List the ctxfs mounts. Of a single one, or of that at or above PATH, show on one
+screen what it holds and how it does: counts, memory, queues, refusals, how many
+opens the kernel's cache spared the daemon. A mount that gives no answer within
+%v is said not to answer.`, probeWait),
 		Example: "  ctxfs status\n  ctxfs status --json ~/context",
 		Args:    args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
@@ -33,12 +36,17 @@ does. A mount that gives no answer within %v is said not to answer.`, probeWait)
 			if err != nil {
 				return err
 			}
+			if asJSON || len(list) == 1 {
+				for i := range list {
+					list[i].lookInside()
+				}
+			}
 			if asJSON {
 				enc := json.NewEncoder(cmd.OutOrStdout())
 				enc.SetIndent("", "  ")
 				return enc.Encode(list)
 			}
-			return printStatuses(cmd, list)
+			return printStatuses(cmd.OutOrStdout(), list, time.Now())
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: an array of mounts")
@@ -46,48 +54,62 @@ does. A mount that gives no answer within %v is said not to answer.`, probeWait)
 	return cmd
 }
 
-// statuses asks every ctxfs mount, or the one that args name.
+// statuses asks every ctxfs mount, or the one that args name a path in.
 func statuses(args []string) ([]mountStatus, error) {
 	all, err := mounts()
 	if err != nil {
 		return nil, err
 	}
-	point := ""
 	if len(args) == 1 {
-		if point, err = absolute(args[0]); err != nil {
+		path, err := absolute(args[0])
+		if err != nil {
 			return nil, err
 		}
+		m, ok := ctxfsAbove(all, path)
+		if !ok {
+			return nil, fmt.Errorf("%s is not a ctxfs mount; `ctxfs mount %s` makes it one, `ctxfs status` lists them", path, args[0])
+		}
+		all = []mount{m}
 	}
 	list := []mountStatus{}
 	for _, m := range all {
-		if m.Type != fstype || point != "" && m.Point != point {
-			continue
+		if m.Type == fstype {
+			s, state := probe(m.Point)
+			list = append(list, mountStatus{Mountpoint: m.Point, Store: m.Source, State: state, PID: s.PID, Stats: s.Raw})
 		}
-		s, st := probe(m.Point)
-		list = append(list, mountStatus{m.Point, m.Source, st, s.PID, s.Raw})
-	}
-	if point != "" && len(list) == 0 {
-		return nil, fmt.Errorf("%s is not a ctxfs mount", point)
 	}
 	return list, nil
 }
 
-func printStatuses(cmd *cobra.Command, list []mountStatus) error {
-	if len(list) == 0 {
-		_, err := fmt.Fprintln(cmd.OutOrStdout(), "nothing is mounted; `ctxfs mount` mounts the store at ~/context")
-		return err
+// lookInside asks a mount that serves what its stats do not say. What cannot
+// be read is left out: the mount has just answered.
+func (m *mountStatus) lookInside() {
+	if m.State != serving {
+		return
 	}
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "MOUNTPOINT\tSTORE\tPID\tSTATE")
-	for _, m := range list {
-		pid := "-"
-		if m.PID != 0 {
-			pid = fmt.Sprint(m.PID)
+	if text, err := ask(m.Mountpoint, indexControl); err == nil && json.Valid(text) {
+		m.Index = text
+	}
+	if text, err := ask(m.Mountpoint, "errors"); err == nil {
+		if last := lastLine(text); json.Valid(last) {
+			m.Refusal = last
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Mountpoint, m.Store, pid, m.State)
 	}
-	if err := w.Flush(); err != nil || len(list) != 1 || list[0].Stats == nil {
-		return err
+}
+
+// advice is what to do about a mount that does not serve; "" where nothing is.
+func advice(m mountStatus) string {
+	switch m.State {
+	case serving:
+		return ""
+	case stale:
+		return fmt.Sprintf("The daemon of %s has crashed or was killed. `ctxfs mount --store %s %s` mounts it anew, `ctxfs umount %s` cleans up.",
+			m.Mountpoint, m.Store, m.Mountpoint, m.Mountpoint)
+	case foreign:
+		return fmt.Sprintf("%s can only be looked into by the user who mounted it.", m.Mountpoint)
+	case hung:
+		return fmt.Sprintf("The daemon of %s does not answer; `ctxfs umount --force %s` ends it, and what it has not committed is lost.",
+			m.Mountpoint, m.Mountpoint)
 	}
-	return printDetail(cmd.OutOrStdout(), list[0].Stats, time.Now())
+	return fmt.Sprintf("`ctxfs umount --force %s` ends a mount that cannot be used.", m.Mountpoint)
 }
