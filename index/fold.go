@@ -24,6 +24,12 @@ type word struct {
 
 // words calls yield for each word of text, in order, until it returns false.
 func words(text []byte, yield func(word) bool) {
+	wordsAs(text, func(b []byte) string { return string(b) }, yield)
+}
+
+// wordsAs is words for who needs few of them as strings: as makes one of what a
+// word is folded to.
+func wordsAs(text []byte, as func([]byte) string, yield func(word) bool) {
 	var w word
 	var b []byte
 	open, broken := false, false // in a word; something stood before it
@@ -35,7 +41,7 @@ func words(text []byte, yield func(word) bool) {
 		if len(b) == 0 {
 			return true
 		}
-		w.text, w.ends = string(b), ends
+		w.text, w.ends = as(b), ends
 		return yield(w)
 	}
 	for i := 0; i < len(text); {

@@ -118,11 +118,11 @@ func (s search) best(ctx context.Context) ([]found, error) {
 		if t.not {
 			continue
 		}
-		n, err := countUpTo(ctx, s.db, common, "SELECT 1 FROM words WHERE words MATCH ?", t.expression())
+		is, err := s.isRare(ctx, t)
 		if err != nil {
 			return nil, err
 		}
-		if n <= common {
+		if is {
 			rare = append(rare, t)
 		}
 	}
@@ -150,6 +150,28 @@ func (s search) best(ctx context.Context) ([]found, error) {
 		rows = rows[:min(len(rows), s.q.Limit)]
 	}
 	return rows, nil
+}
+
+// isRare reports whether at most common entries hold t. A phrase is taken to be
+// as rare as its rarest word: to count the entries that hold one of common
+// words, all that hold the words would be gone through.
+func (s search) isRare(ctx context.Context, t term) (bool, error) {
+	all := []string{t.expression()}
+	if len(t.words) > 1 {
+		all = nil
+		for i, w := range t.words {
+			if i < len(t.words)-1 || !t.prefix {
+				all = append(all, quoted(w))
+			}
+		}
+	}
+	for _, e := range all {
+		n, err := countUpTo(ctx, s.db, common, "SELECT 1 FROM words WHERE words MATCH ?", e)
+		if err != nil || n <= common {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // ranks are those of the entries that hold the terms; the least is the best.

@@ -33,10 +33,11 @@ func snippet(text []byte, terms []term) []Line {
 		from = e.Body
 	}
 	var best []scored
+	in := marker{terms: terms}
 	n := bytes.Count(text[:from], []byte("\n"))
 	for line := range bytes.Lines(text[from:]) {
 		n++
-		marks, score := marksIn(line, terms)
+		marks, score := in.marks(line)
 		if score > 0 {
 			best = append(best, scored{lineOf(n, line, marks), score})
 		}
@@ -56,18 +57,35 @@ type scored struct {
 	score int // how many different terms it holds
 }
 
-// marksIn finds the terms in one line.
-func marksIn(line []byte, terms []term) (marks [][2]int, score int) {
-	var all []word
-	words(line, func(w word) bool { all = append(all, w); return true })
-	for _, t := range terms {
+// marker finds terms in lines.
+type marker struct {
+	terms []term
+	words []word // of the line, its memory used again
+}
+
+// as is the word b, or "" where no term has it.
+func (m *marker) as(b []byte) string {
+	for _, t := range m.terms {
+		for i, w := range t.words {
+			if string(b) == w || t.prefix && i == len(t.words)-1 && bytes.HasPrefix(b, []byte(w)) {
+				return string(b)
+			}
+		}
+	}
+	return ""
+}
+
+func (m *marker) marks(line []byte) (marks [][2]int, score int) {
+	m.words = m.words[:0]
+	wordsAs(line, m.as, func(w word) bool { m.words = append(m.words, w); return true })
+	for _, t := range m.terms {
 		if t.not {
 			continue
 		}
 		hit := false
-		for i := range all {
-			if t.at(all[i:]) {
-				marks = append(marks, [2]int{all[i].from, all[i+len(t.words)-1].to})
+		for i := range m.words {
+			if t.at(m.words[i:]) {
+				marks = append(marks, [2]int{m.words[i].from, m.words[i+len(t.words)-1].to})
 				hit = true
 			}
 		}
