@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -81,6 +82,32 @@ func checkLayout(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
+// checkSize reports a file that has lost its end, which SQLite would notice
+// only when it comes to read that.
+func checkSize(path string) error {
+	if _, err := os.Lstat(path + "-wal"); err == nil {
+		return nil // the end may be there
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	header := make([]byte, 100) // https://www.sqlite.org/fileformat2.html
+	if _, err := f.ReadAt(header, 0); err != nil {
+		return errors.Join(errDamaged, err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	page, pages := int64(binary.BigEndian.Uint16(header[16:])), int64(binary.BigEndian.Uint32(header[28:]))
+	if info.Size() < page*pages {
+		return fmt.Errorf("%w: it has %d bytes of %d", errDamaged, info.Size(), page*pages)
+	}
+	return nil
+}
+
 // openWriter opens the index for writing and makes it where it is missing or
 // of no use; fresh says that it did.
 func openWriter(ctx context.Context, path string) (db *sql.DB, fresh bool, err error) {
@@ -121,7 +148,7 @@ func tryWriter(ctx context.Context, path string) (db *sql.DB, fresh bool, err er
 	db.SetMaxOpenConns(1)
 	if fresh {
 		_, err = db.ExecContext(ctx, "BEGIN;"+schema+fmt.Sprintf("PRAGMA user_version = %d; COMMIT", layout))
-	} else if err = checkLayout(ctx, db); err == nil {
+	} else if err = errors.Join(checkSize(path), checkLayout(ctx, db)); err == nil {
 		// The pages that every write uses.
 		var n int
 		err = damaged(db.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM entry, facet, word LIMIT 1)").Scan(&n))

@@ -111,13 +111,15 @@ func TestDamagedIndexIsMadeAnew(t *testing.T) {
 }
 
 // overwrite spoils the pages behind the first.
-func overwrite(b *bench, path string) {
+func overwrite(b *bench, path string) { overwriteFrom(b, path, 4096) }
+
+func overwriteFrom(b *bench, path string, off int64) {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	b.ok(err)
 	defer f.Close()
 	info, err := f.Stat()
 	b.ok(err)
-	for off := int64(4096); off < info.Size(); off += 512 {
+	for ; off < info.Size(); off += 512 {
 		_, err := f.WriteAt([]byte(strings.Repeat("\xa5", 512)), off)
 		b.ok(err)
 	}

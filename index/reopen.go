@@ -102,3 +102,22 @@ func (x *Index) again(err error) {
 		}
 	})
 }
+
+// Search is [Reader.Search], after the index has followed what was committed
+// before. A file that proves damaged is made anew: once it is there again, the
+// search goes on with what it holds by then.
+func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
+	x.settle(ctx)
+	hits, err := x.Reader.Search(ctx, q)
+	if !IsDamaged(err) {
+		return hits, err
+	}
+	x.log.Warn("a search found the index damaged", "err", err)
+	x.mu.Lock()
+	if x.err == nil {
+		x.again(err)
+	}
+	x.mu.Unlock()
+	x.settle(ctx)
+	return x.Reader.Search(ctx, q)
+}
