@@ -25,8 +25,19 @@ type field struct {
 
 // fields reads the YAML between the two lines "---" into its top-level
 // fields, in order. It only ever makes nodes, never Go values: decoding is
-// where hostile YAML explodes.
+// where hostile YAML explodes. The result is shared, and must not be changed.
 func fields(text []byte) (root *yaml.Node, all []field, r *Refusal) {
+	if p, ok := memo.get(text); ok {
+		return p.root, p.all, nil
+	}
+	root, all, r = readFields(text)
+	if r == nil {
+		memo.put(text, parsed{root, all})
+	}
+	return root, all, r
+}
+
+func readFields(text []byte) (root *yaml.Node, all []field, r *Refusal) {
 	if r := checkText(text); r != nil {
 		return nil, nil, r
 	}
