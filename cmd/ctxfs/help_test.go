@@ -125,6 +125,7 @@ func TestWhatWasMeantIsNamed(t *testing.T) {
 		{"var delete k", "did you mean `ctxfs var rm`?"},
 		{"mount --stor /x", "there is no flag --stor; did you mean --store?"},
 		{"mount --allow_other", "did you mean --allow-other?"},
+		{"moutn --agent x", "did you mean `ctxfs mount`?"},
 		{"zzzzzz", "there is no command \"zzzzzz\"\n"},
 		{"status --zzzzzz", "unknown flag: --zzzzzz\n"},
 	} {

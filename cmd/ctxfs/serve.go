@@ -136,7 +136,7 @@ func open(f mountFlags, dir, mountpoint string, log *slog.Logger) (*mounted, err
 		},
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("mount %s: %w", mountpoint, err), found.Close(), rooms.close(), root.Close(), store.Close())
+		return nil, errors.Join(mountFailed(err), found.Close(), rooms.close(), root.Close(), store.Close())
 	}
 	return &mounted{fs, root, found, rooms, store}, nil
 }

@@ -33,8 +33,14 @@ func needSubcommand(cmd *cobra.Command, _ []string) error {
 	return usageError{errors.New("which command?")}
 }
 
-// badFlag is a usage error that names the flag which was perhaps meant.
+// badFlag is a usage error that names the flag which was perhaps meant. After
+// a command that does not exist no flag can be known, and that is said first.
 func badFlag(cmd *cobra.Command, err error) error {
+	if cmd.HasSubCommands() {
+		if err := noSuchCommand(cmd, cmd.Flags().Args()); err != nil {
+			return usageError{err}
+		}
+	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
 		return usageError{err}
