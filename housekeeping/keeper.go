@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"ctxfs/archive"
 	"ctxfs/backing"
 	"ctxfs/codec"
 	"ctxfs/entries"
@@ -75,6 +76,9 @@ type Archive struct {
 	Bytes   int64     `json:"bytes"`
 	Created time.Time `json:"created"`
 }
+
+// Path is where it lies in the store.
+func (a Archive) Path() string { return string(archive.Dir.Join(a.Name)) }
 
 // Done is what it came to, or, in a dry run, would come to.
 type Done struct {

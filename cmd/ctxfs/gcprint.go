@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"ctxfs/archive"
 	"ctxfs/housekeeping"
 )
 
@@ -153,7 +152,7 @@ func (p *gcPrinter) done(d housekeeping.Done) error {
 		text = "would have: " + text
 	}
 	if d.Archive != nil {
-		text += fmt.Sprintf("\nin %s (%s)", archive.Dir.Join(d.Archive.Name), size(d.Archive.Bytes))
+		text += fmt.Sprintf("\nin %s (%s)", d.Archive.Path(), size(d.Archive.Bytes))
 	}
 	_, err := fmt.Fprintln(p.out, text)
 	return err
