@@ -24,14 +24,15 @@ const (
 	goalFileGet  = 1.2
 )
 
+const benchSession variables.Scope = "session:bench"
+
 const (
-	benchSession  variables.Scope = "session:bench"
-	refsEach                      = 200_000 // refs in a round
-	refKeys                       = 1000    // that they go round
-	memoryEach                    = 5000    // sets and gets in memory in a round
-	fileEach                      = 100     // durable sets and gets in a round
-	fewVariables                  = 1000
-	manyVariables                 = 1_000_000
+	refsEach      = 200_000 // refs in a round
+	refKeys       = 1000    // that they go round
+	memoryEach    = 5000    // sets and gets in memory in a round
+	fileEach      = 100     // durable sets and gets in a round
+	fewVariables  = 1000
+	manyVariables = 1_000_000
 )
 
 // measureLibrary times the Go library of variables in this process.
