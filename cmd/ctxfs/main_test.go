@@ -20,5 +20,6 @@ func TestMain(m *testing.M) {
 		"access-suite":     accessSuite,
 		"user-matrix":      userMatrix,
 		"mcp-suite":        mcpSuite,
+		"mcp-across":       mcpAcross,
 	})
 }

@@ -16,25 +16,32 @@ import (
 // rightly and wrongly, and prints the answers without what differs from run to
 // run. mcp.txt compares them, mounted and not, with what they should be.
 func mcpSuite() {
-	server := exec.Command("ctxfs", "mcp", "--store", os.Args[1])
-	server.Stderr = os.Stderr
-	ctx := context.Background()
-	client := mcp.NewClient(&mcp.Implementation{Name: "Suite (test)", Version: "1"}, nil)
-	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: server}, nil)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(exitFailure)
-	}
-	s := mcpTranscript{ctx, session}
+	s, end := mcpConnect(context.Background(), os.Args[1])
 	s.memories()
 	s.results()
 	s.variables()
 	s.entries()
 	s.resources()
-	if err := session.Close(); err != nil {
-		fmt.Println("close:", err)
+	end()
+}
+
+// mcpConnect starts a server on a store; end ends it and prints how it went.
+func mcpConnect(ctx context.Context, store string) (s mcpTranscript, end func()) {
+	server := exec.Command("ctxfs", "mcp", "--store", store)
+	server.Stderr = os.Stderr
+	client := mcp.NewClient(&mcp.Implementation{Name: "Suite (test)", Version: "1"}, nil)
+	// The default is to kill a server that takes five seconds to end.
+	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: server, TerminateDuration: commandLimit}, nil)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(exitFailure)
 	}
-	fmt.Println("the server ended with", server.ProcessState)
+	return mcpTranscript{ctx, session}, func() {
+		if err := session.Close(); err != nil {
+			fmt.Println("close:", err)
+		}
+		fmt.Println("the server ended with", server.ProcessState)
+	}
 }
 
 type mcpTranscript struct {
