@@ -47,8 +47,8 @@ func newSearch() *cobra.Command {
 		Long: `Find entries. QUERY is words, all of which must occur; "a phrase" in double
 quotes, which the shell must not take away; a prefix*; and, after --, -word for a
 word that must not occur. Case and accents do not matter. The best come first;
-of words that very many entries hold, the newest entries are ranked. Without
-QUERY the newest entries come first.
+of words that very many entries hold, the newest. Without QUERY the newest
+entries come first.
 
 With --regex QUERY is one expression in the syntax of Go and rg (RE2), which must
 match within a line; the newest entries come first. \w, \d and \b mean ASCII. An
@@ -268,6 +268,9 @@ func (s storeContent) Read(ctx context.Context, path string, rev backing.Revisio
 func waitForIndex(ctx context.Context, w io.Writer, status func(context.Context) index.Status) error {
 	f, ok := w.(*os.File)
 	show := ok && isTerminal(f)
+	if show {
+		defer fmt.Fprint(f, "\r\x1b[K")
+	}
 	for {
 		s := status(ctx)
 		if s.Error != "" {
@@ -281,8 +284,6 @@ func waitForIndex(ctx context.Context, w io.Writer, status func(context.Context)
 		}
 		if show {
 			fmt.Fprintf(f, "\r\x1b[Kbuilding the index: %d of %d entries", s.Entries, s.Entries+s.Todo)
-			defer fmt.Fprint(f, "\r\x1b[K")
-			show = true
 		}
 		select {
 		case <-ctx.Done():

@@ -28,8 +28,10 @@ const (
 )
 
 // measureSearch compares `ctxfs search --regex`, from the start of the command
-// to its end, with rg on the native directory, and times queries for words
-// without the start of a program.
+// to its end, with rg on the native directory. Queries for words are timed in
+// the library, where they have a goal, and as commands: beside a mount, and
+// without one, where the store is opened and compared with the index first. The
+// start of the program alone stands beside them.
 func measureSearch(ctx context.Context, w *work, s settings) ([]row, error) {
 	store := w.path("search")
 	if _, err := makeStore(ctx, store, s.many); err != nil {
@@ -47,13 +49,42 @@ func measureSearch(ctx context.Context, w *work, s settings) ([]row, error) {
 	if _, err := run(ctx, shortLimit, []int{0}, w.program("ctxfs"), "mount", "--store", store, "--log", point+".log", point); err != nil {
 		return nil, err
 	}
+	search := func(more ...string) []string {
+		return append([]string{w.program("ctxfs"), "search", "--store", store}, more...)
+	}
+	mounted, err := timed(ctx, "search", s, map[string][]string{
+		"ctxfs":                search("--limit", "0", "--regex", regex),
+		"rg native":            {"rg", "-n", regex, store},
+		"rare, beside mount":   search(needle),
+		"common, beside mount": search(common),
+		"start of the program": {w.program("ctxfs"), "--version"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := run(ctx, 2*endLimit, []int{0}, w.program("ctxfs"), "umount", point); err != nil {
+		return nil, err
+	}
+	alone, err := timed(ctx, "search without a mount", s, map[string][]string{"common, no mount": search(common)})
+	if err != nil {
+		return nil, err
+	}
+	what := fmt.Sprintf("%d entries: ", s.many)
+	rows := append(plain(what+"build the index", "s", map[string][]float64{"ctxfs": {built.Seconds()}}, "ctxfs"),
+		limit(what+"a rare word", "ms", words, "rare", goalWord), limit(what+"a word of all entries", "ms", words, "common", goalWord))
+	rows = append(rows, plain(what+"a word, as a command", "s", mounted, "start of the program", "rare, beside mount", "common, beside mount")...)
+	rows = append(rows, plain(what+"a word, as a command", "s", alone, "common, no mount")...)
+	rows = append(rows, plain(what+"expression", "s", mounted, "rg native")...)
+	return append(rows, ratio(what+"expression", "s", mounted, "ctxfs", "rg native", goalRegex)), nil
+}
+
+// timed runs commands that find something, all of them in each round, and
+// returns how long they took, in seconds.
+func timed(ctx context.Context, what string, s settings, commands map[string][]string) (map[string][]float64, error) {
 	times := map[string][]float64{}
 	for round := range s.rounds {
-		progress("search: round %d of %d", round+1, s.rounds)
-		for who, argv := range map[string][]string{
-			"ctxfs":     {w.program("ctxfs"), "search", "--store", store, "--limit", "0", "--regex", regex},
-			"rg native": {"rg", "-n", regex, store},
-		} {
+		progress("%s: round %d of %d", what, round+1, s.rounds)
+		for who, argv := range commands {
 			since := time.Now()
 			out, err := run(ctx, sizeLimit(s.many), []int{0}, argv...)
 			if err != nil {
@@ -65,14 +96,7 @@ func measureSearch(ctx context.Context, w *work, s settings) ([]row, error) {
 			times[who] = append(times[who], time.Since(since).Seconds())
 		}
 	}
-	if _, err := run(ctx, 2*endLimit, []int{0}, w.program("ctxfs"), "umount", point); err != nil {
-		return nil, err
-	}
-	what := fmt.Sprintf("%d entries: ", s.many)
-	rows := append(plain(what+"build the index", "s", map[string][]float64{"ctxfs": {built.Seconds()}}, "ctxfs"),
-		limit(what+"a rare word", "ms", words, "rare", goalWord), limit(what+"a word of all entries", "ms", words, "common", goalWord))
-	rows = append(rows, plain(what+"expression", "s", times, "rg native")...)
-	return append(rows, ratio(what+"expression", "s", times, "ctxfs", "rg native", goalRegex)), nil
+	return times, nil
 }
 
 func addNeedles(store string) error {
