@@ -51,6 +51,7 @@ var measures = []struct {
 	{"first", measureFirst},
 	{"many", measureMany},
 	{"search", measureSearch},
+	{"followed", measureFollowed},
 }
 
 func names() string {
