@@ -46,7 +46,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	var usage usageError
 	var argument *operations.ArgumentError
 	if errors.As(err, &usage) || errors.As(err, &argument) {
-		fmt.Fprintf(stderr, "ctxfs: `%s --help` says more\n", cmd.CommandPath())
+		fmt.Fprintf(stderr, "ctxfs: usage: %s; `%s --help` says more\n", cmd.UseLine(), cmd.CommandPath())
 		return exitUsage
 	}
 	return exitFailure

@@ -126,6 +126,8 @@ func TestWhatWasMeantIsNamed(t *testing.T) {
 		{"mount --stor /x", "there is no flag --stor; did you mean --store?"},
 		{"mount --allow_other", "did you mean --allow-other?"},
 		{"moutn --agent x", "did you mean `ctxfs mount`?"},
+		{"./context", "to mount the store there: `ctxfs mount ./context`"},
+		{"log", "usage: ctxfs log [flags] ENTRY"},
 		{"zzzzzz", "there is no command \"zzzzzz\"\n"},
 		{"status --zzzzzz", "unknown flag: --zzzzzz\n"},
 	} {

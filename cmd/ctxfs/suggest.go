@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -17,6 +18,9 @@ const likeness = 2
 func noSuchCommand(cmd *cobra.Command, a []string) error {
 	if len(a) == 0 {
 		return nil
+	}
+	if strings.Contains(a[0], "/") && !cmd.HasParent() {
+		return fmt.Errorf("there is no command %q; to mount the store there: `ctxfs mount %s`", a[0], a[0])
 	}
 	cmd.SuggestionsMinimumDistance = likeness
 	if like := cmd.SuggestionsFor(a[0]); len(like) > 0 {
