@@ -106,7 +106,8 @@ type Version struct {
 	Revision Revision // the one it had while it was current
 }
 
-// Removal is an object, or versions of it, that [Store.Discard] shall remove.
+// Removal is an object, versions of it, or a directory that [Store.Discard]
+// shall remove.
 type Removal struct {
 	Key Key
 	// Object is the revision that the object must have to be removed; empty
@@ -114,6 +115,8 @@ type Removal struct {
 	Object Revision
 	// Versions are removed where they still have the revision and number.
 	Versions []Version
+	// Dir says that Key is a directory, which must be empty by its turn.
+	Dir bool
 }
 
 // EventKind says what an [Event] is about.
@@ -196,10 +199,11 @@ type Store interface {
 	// where there is a version n.
 	RestoreVersion(ctx context.Context, key Key, n int, r io.Reader, modTime time.Time) error
 
-	// Discard removes many objects and versions, and returns an error, or
+	// Discard removes many things, one after the other, and returns an error, or
 	// nil, for each of list in its order. An object of another revision is
 	// ErrConflict, and then its versions stay too; a missing one is
-	// ErrNotFound. The removal of objects is durable when it returns, that of
+	// ErrNotFound; a directory with something in it is ErrNotEmpty. The
+	// removal of objects and directories is durable when it returns, that of
 	// versions later. Of each Removal the versions go before the object, so
 	// that a crash leaves none without its object. Cancelling ctx leaves the
 	// rest of the list as it is.

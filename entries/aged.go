@@ -111,8 +111,7 @@ type agedFile struct {
 	kept       string      // why it is kept although it is old
 }
 
-// list finds the files below dir; that those of entries are told from the
-// others is all it needs of them.
+// list finds the files below dir.
 func (s *aging) list(ctx context.Context, dir backing.Key) error {
 	return s.e.eachIn(ctx, dir, func(p place, m backing.Meta) error {
 		kind, shown := p.kindOf(m)
@@ -145,9 +144,12 @@ func (s *aging) judge(ctx context.Context, f *agedFile) error {
 		return nil
 	}
 	content, err := s.e.readAll(ctx, f.key(), f.meta.Revision)
+	changing := errors.Is(err, backing.ErrNotFound)
+	if changing {
+		content, err = s.e.readAll(ctx, f.key(), "") // what it leads to now
+	}
 	if errors.Is(err, backing.ErrNotFound) {
-		f.kept = "it is being changed"
-		return nil
+		return nil // gone
 	}
 	if err != nil {
 		return err
@@ -160,7 +162,7 @@ func (s *aging) judge(ctx context.Context, f *agedFile) error {
 	switch {
 	case err != nil:
 		f.kept = "its frontmatter cannot be read, `ctxfs check` says why"
-	case s.e.busy(f.path):
+	case changing || s.e.busy(f.path):
 		f.kept = "it is being written"
 	}
 	f.read(entry, content, s.named[f.agent])

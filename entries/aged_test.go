@@ -183,6 +183,10 @@ func TestDiscardRemovesWhatWasFoundAndNothingElse(t *testing.T) {
 	b.aged("alice/s1/20250601T000000-x.md", 60, "")
 	b.aged("alice/s2/20250601T000000-x.md", 60, "")
 	b.aged("alice/s2/young.txt", 1, "")
+	b.aged("alice/s3/20250601T000000-x.md", 60, "")
+	if _, _, err := b.addPending(ctx, alice, place{path: "alice/s3/20260222T100000-y.md", dir: "alice/s3", name: "20260222T100000-y.md"}, 0o644, false); err != nil {
+		t.Fatal(err)
+	}
 	all, err := b.Aged(ctx, AgedOptions{Keep: month})
 	b.ok(err)
 	b.aged(two, 0, "note: changed meanwhile\n")
@@ -193,7 +197,7 @@ func TestDiscardRemovesWhatWasFoundAndNothingElse(t *testing.T) {
 	}
 	b.wantGone(one)
 	b.wantGone("alice/s1")
-	if got := b.names("alice"); strings.Join(got, " ") != "20260221T143023-two.md s2" {
+	if got := b.names("alice"); strings.Join(got, " ") != "20260221T143023-two.md s2 s3" {
 		t.Errorf("what is left of alice: %v", got)
 	}
 	if got := b.names("alice/s2"); strings.Join(got, " ") != "young.txt" {

@@ -2,10 +2,9 @@ package entries
 
 import (
 	"context"
-	"errors"
+	"slices"
 
 	"ctxfs/backing"
-	"ctxfs/room"
 )
 
 // Discard removes what [Entries.Aged] found, as it was then, for whoever keeps
@@ -20,27 +19,38 @@ func (e *Entries) Discard(ctx context.Context, list []Aged) []error {
 			removals[i].Object = a.Meta.Revision
 		}
 	}
+	sessions := sessionsOf(list)
+	for _, dir := range sessions {
+		// Nothing must be begun in what goes. These are the only locks of
+		// several paths that one holds, and it takes no other.
+		defer e.paths.lock(dir)()
+		if len(e.pendingIn(dir, "")) == 0 {
+			removals = append(removals, backing.Removal{Key: backing.Key(dir), Dir: true})
+		}
+	}
 	errs := e.store.Discard(ctx, removals)
-	sessions := map[string]bool{}
-	for i, a := range list {
-		if errs[i] != nil || a.Kind == AgedVersions {
+	for i, err := range errs {
+		if err != nil {
 			continue
 		}
+		path := string(removals[i].Key)
 		e.mu.Lock()
-		delete(e.rejectOf, a.Path())
+		delete(e.rejectOf, path)
 		e.mu.Unlock()
-		e.changed(a.Path())
-		if p, err := placeOf(a.Path()); err == nil && p.session != "" {
-			sessions[p.dir] = true
+		e.changed(path)
+	}
+	return errs[:len(list)]
+}
+
+// sessionsOf are the directories of sessions from which something of list
+// goes, in their order.
+func sessionsOf(list []Aged) []string {
+	var dirs []string
+	for _, a := range list {
+		if p, err := placeOf(a.Path()); err == nil && p.session != "" && a.Kind != AgedVersions {
+			dirs = append(dirs, p.dir)
 		}
 	}
-	for dir := range sessions {
-		err := e.RemoveDir(ctx, room.Caller{}, dir)
-		if err == nil {
-			e.changed(dir)
-		} else if !errors.Is(err, backing.ErrNotEmpty) && !errors.Is(err, backing.ErrNotFound) && ctx.Err() == nil {
-			e.o.Log.Warn("the empty directory of a session stays", "path", dir, "err", err)
-		}
-	}
-	return errs
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
 }

@@ -26,7 +26,8 @@
 // Commits of one path are serialised by a lock of that path. Looking (Stat,
 // List, Read) takes no lock that is held during a call to the store. Locks are
 // taken in this order: draft.commit, the lock of a path, draft.mu, Entries.mu;
-// no one holds the locks of two paths.
+// no one holds the locks of two paths, but Discard those of the directories
+// that it removes.
 //
 // # What it must not know
 //

@@ -13,8 +13,8 @@ import (
 	"ctxfs/backing"
 )
 
-// Discard removes objects and versions, and syncs each directory that held an
-// object once, at the end. What a crash brings back is as it was.
+// Discard removes objects, versions and directories, and syncs each directory
+// that held one of them once, at the end. What a crash brings back is as it was.
 func (s *Store) Discard(ctx context.Context, list []backing.Removal) []error {
 	errs := make([]error, len(list))
 	gone := map[backing.Key][]int{} // removed from these directories, by their place in list
@@ -40,7 +40,11 @@ func (s *Store) syncRemovals(dir backing.Key) error {
 		return err
 	}
 	defer s.end()
-	return s.syncDir(dir)
+	err := s.syncDir(dir)
+	if err == unix.ENOENT { // removed after them, and so from one that is synced too
+		return nil
+	}
+	return err
 }
 
 // discard removes the versions first, under the key's lock: an object without
@@ -70,6 +74,10 @@ func (s *Store) discard(ctx context.Context, r backing.Removal) (removed bool, e
 		if st.revision() != r.Object {
 			return false, backing.ErrConflict
 		}
+	}
+	if r.Dir {
+		err := unix.Unlinkat(dir, r.Key.Name(), unix.AT_REMOVEDIR)
+		return err == nil, err
 	}
 	if err := s.discardVersions(r); err != nil || r.Object == "" {
 		return false, err

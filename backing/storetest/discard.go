@@ -85,6 +85,22 @@ var discardTests = []test{
 		ok(t, s.Discard(context.Background(), []backing.Removal{{Key: "a", Versions: list[:1]}})[0])
 		wantVersions(t, s, "a", 1, 2)
 	}},
+	{"DiscardRemovesDirectoriesThatItEmptied", func(t *testing.T, s backing.Store) {
+		makeDir(t, s, "d")
+		makeDir(t, s, "d/e")
+		makeDir(t, s, "d/f")
+		a, av := three(t, s, "d/e/a")
+		three(t, s, "d/f/b")
+		errs := s.Discard(context.Background(), []backing.Removal{{Key: "d/e/a", Object: a.Revision, Versions: av},
+			{Key: "d/e", Dir: true}, {Key: "d/f", Dir: true}, {Key: "d/no", Dir: true}, {Key: "d/f/b", Dir: true}})
+		ok(t, errs[0])
+		ok(t, errs[1])
+		fails(t, errs[2], backing.ErrNotEmpty)
+		fails(t, errs[3], backing.ErrNotFound)
+		fails(t, errs[4], backing.ErrNotDir)
+		wantGone(t, s, "d/e")
+		wantBody(t, s, "d/f/b", "333")
+	}},
 	{"DiscardStopsWhenCancelled", func(t *testing.T, s backing.Store) {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
