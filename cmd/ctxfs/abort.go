@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,17 +10,7 @@ import (
 // abort ends the connection of a mount whose daemon does not answer, and
 // takes it out of the tree.
 func abort(out io.Writer, m mount) error {
-	file := fmt.Sprintf("/sys/fs/fuse/connections/%d/abort", m.Conn)
-	// Opened without O_CREATE: where the control file system is not mounted
-	// there is nothing to write to, and detaching must do.
-	f, err := os.OpenFile(file, os.O_WRONLY, 0)
-	if err == nil {
-		_, err = f.WriteString("1")
-		if cerr := f.Close(); err == nil {
-			err = cerr
-		}
-	}
-	if err != nil {
+	if err := abortConnection(m); err != nil {
 		fmt.Fprintf(out, "cannot abort the connection (%v); processes that wait for it go on waiting\n", err)
 	}
 	if err := detach(m.Point); err != nil {
@@ -27,4 +18,17 @@ func abort(out io.Writer, m mount) error {
 	}
 	fmt.Fprintf(out, "%s is out of the tree\n", m.Point)
 	return nil
+}
+
+// abortConnection ends the connection of a mount: files that are open in it
+// fail from then on.
+func abortConnection(m mount) error {
+	// Opened without O_CREATE: where the control file system is not mounted
+	// there is nothing to write to, and detaching must do.
+	f, err := os.OpenFile(fmt.Sprintf("/sys/fs/fuse/connections/%d/abort", m.Conn), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("1")
+	return errors.Join(err, f.Close())
 }

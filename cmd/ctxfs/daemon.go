@@ -30,37 +30,44 @@ const (
 // startDaemon runs this command again in a session of its own and waits until
 // it serves or gives up, passing on what it says.
 func startDaemon(cmd *cobra.Command, f mountFlags, mountpoint string) error {
+	_, err := spawnDaemon(cmd, f, mountpoint, 0)
+	return err
+}
+
+// spawnDaemon is startDaemon that returns the daemon, which gets the signal
+// orphaned, if that is not 0, when the calling thread ends.
+func spawnDaemon(cmd *cobra.Command, f mountFlags, mountpoint string, orphaned syscall.Signal) (*os.Process, error) {
 	logPath, err := logFilePath(f.log, mountpoint, os.Getenv)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	logFile, err := openLog(logPath)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer logFile.Close()
 	ready, theirs, err := os.Pipe()
 	if err != nil {
-		return fmt.Errorf("start the daemon: %w", err)
+		return nil, fmt.Errorf("start the daemon: %w", err)
 	}
 	defer ready.Close()
 	child := exec.Command("/proc/self/exe", daemonArgs(cmd.Flags(), mountpoint)...)
 	child.Args[0] = "ctxfs"
 	child.Stdout, child.Stderr = logFile, logFile
 	child.ExtraFiles = []*os.File{theirs}
-	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: orphaned}
 	err = child.Start()
 	theirs.Close()
 	if err != nil {
-		return fmt.Errorf("start the daemon: %w", err)
+		return nil, fmt.Errorf("start the daemon: %w", err)
 	}
 	if err := listen(ready, cmd.OutOrStdout()); err != nil {
 		if werr := child.Wait(); werr != nil && errors.Is(err, io.ErrUnexpectedEOF) {
-			return fmt.Errorf("the daemon ended before it served (%w); %s may say why", werr, logPath)
+			return nil, fmt.Errorf("the daemon ended before it served (%w); %s may say why", werr, logPath)
 		}
-		return err
+		return nil, err
 	}
-	return nil
+	return child.Process, nil
 }
 
 // listen passes on what the daemon says until it is ready (nil) or has given

@@ -122,8 +122,9 @@ func makeEmptyDir(dir string) error {
 
 // detach takes the mount at point out of the tree, also while files are open.
 func detach(point string) error {
-	if os.Geteuid() == 0 {
-		return unix.Unmount(point, unix.MNT_DETACH)
+	err := unix.Unmount(point, unix.MNT_DETACH)
+	if errors.Is(err, unix.EPERM) {
+		return fusermount(point, "-u", "-z")
 	}
-	return fusermount(point, "-u", "-z")
+	return err
 }

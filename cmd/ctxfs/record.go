@@ -67,16 +67,11 @@ type record struct {
 // change how the command ended.
 func (r *record) run(cmd *cobra.Command, f *reachFlags) error {
 	o := perform(r.argv)
-	if o.err != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "ctxfs: %v\n", o.err)
-	}
+	result := o.result(cmd)
 	if err := r.keep(cmd.Context(), cmd, f, o); err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "ctxfs: the invocation is not recorded: %v\n", err)
 	}
-	if o.status == 0 {
-		return nil
-	}
-	return exitStatus(o.status)
+	return result
 }
 
 func (r *record) keep(ctx context.Context, cmd *cobra.Command, f *reachFlags, o outcome) error {
@@ -139,11 +134,12 @@ func (r *record) entry(o outcome) (invocations.Entry, error) {
 
 // outcome is how a command went.
 type outcome struct {
-	began  time.Time
-	lasted time.Duration
-	status int    // as a shell says it
-	signal string // that ended it, if one did
-	err    error  // why it could not be run, or its output not be passed on
-	kept   *keeper
-	note   string
+	started bool
+	began   time.Time
+	lasted  time.Duration
+	status  int    // as a shell says it
+	signal  string // that ended it, if one did
+	err     error  // why it could not be run, or its output not be passed on
+	kept    *keeper
+	note    string
 }
