@@ -121,7 +121,7 @@ func (f *FS) resize(in *fuse.SetAttrIn, n *node, p place, size int64) fuse.Statu
 	case kind == room.Dir:
 		return fuse.EISDIR
 	}
-	if file := n.open(); file != nil {
+	if file := f.writable(n, in); file != nil {
 		return f.status("truncate", p.full, file.Truncate(size))
 	}
 	if dir, name, _ := f.tree.where(n); kind == room.Object {

@@ -201,3 +201,19 @@ func TestLargeVersionsAreReadWholeByAllTheirReaders(t *testing.T) {
 		t.Errorf("the next reader got %.100q", got)
 	}
 }
+
+func TestAFileIsTruncatedThoughOthersHaveItOpenForReading(t *testing.T) {
+	m := mount(t)
+	m.write("a/scratch", "some text\n")
+	w, err := os.OpenFile(m.path("a", "scratch"), os.O_RDWR, 0)
+	m.must(err)
+	defer w.Close()
+	r, err := os.Open(m.path("a", "scratch"))
+	m.must(err)
+	defer r.Close()
+	m.must(w.Truncate(4))
+	m.must(os.Truncate(m.path("a", "scratch"), 2))
+	if got := m.read("a/scratch"); got != "so" {
+		t.Errorf("it has %q", got)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 
 	"ctxfs/backing"
@@ -26,7 +27,8 @@ type (
 	// plainFile is an open Plain file.
 	plainFile struct {
 		backing.File
-		node *node
+		node   *node
+		writes bool // it was opened for writing
 	}
 	// fixedFile is content made or opened at open: a Virtual file, or a
 	// committed version that is read through the node of a draft.
@@ -85,6 +87,24 @@ func (n *node) open() *plainFile {
 		return nil
 	}
 	return n.files[len(n.files)-1]
+}
+
+// writable is the open handle that a truncate goes through: that of the request
+// if it has one, else any that was opened for writing.
+func (f *FS) writable(n *node, in *fuse.SetAttrIn) *plainFile {
+	if fh, ok := in.GetFh(); ok {
+		if h, ok := f.handles.get(fh).(*plainFile); ok {
+			return h
+		}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, h := range n.files {
+		if h.writes {
+			return h
+		}
+	}
+	return nil
 }
 
 // removed reports whether n is an ordinary file that is open and has no name

@@ -149,7 +149,7 @@ func (f *FS) openPlain(in *fuse.OpenIn, n *node, out *fuse.OpenOut) fuse.Status 
 		f.closed(w, "file")
 		return fuse.Status(syscall.ESTALE)
 	}
-	return f.addPlain(n, p, w, out)
+	return f.addPlain(n, p, w, in.Flags, out)
 }
 
 // sameAsJudged reports whether the open file has the owner and the mode by
@@ -165,14 +165,14 @@ func (f *FS) sameAsJudged(n *node, w room.File) bool {
 	return err == nil && m.Mode.Perm() == is.Mode.Perm() && m.UID == is.UID && m.GID == is.GID
 }
 
-func (f *FS) addPlain(n *node, p place, w room.File, out *fuse.OpenOut) fuse.Status {
+func (f *FS) addPlain(n *node, p place, w room.File, flags uint32, out *fuse.OpenOut) fuse.Status {
 	file, ok := w.(backing.File)
 	if !ok {
 		// It became an entry between the LOOKUP and now.
 		f.closed(w, "draft")
 		return fuse.Status(syscall.ESTALE)
 	}
-	h := &plainFile{file, n}
+	h := &plainFile{file, n, writes(flags)}
 	n.addFile(h)
 	out.Fh = f.handles.add(h)
 	if _, ok := file.(room.Appender); ok {
@@ -227,7 +227,7 @@ func (f *FS) Create(cancel <-chan struct{}, in *fuse.CreateIn, name string, out 
 	}
 	n := f.tree.lookup(dir, name, p, info)
 	n.entry(&out.EntryOut, info, p.full, 0)
-	return f.addPlain(n, p, w, &out.OpenOut)
+	return f.addPlain(n, p, w, in.Flags, &out.OpenOut)
 }
 
 // Release is the end of an open file. Nobody hears its result.
