@@ -39,7 +39,7 @@ func (s *Server) addEntryTools() {
 	add(s, tool{name: "read_entry", title: "Read an entry", effect: reads, repeats: true,
 		about: `Read an entry: its frontmatter (agent, sessionId, timestamp, type, tags, links), its text, and the changelog at its end. The note after the text says its version, which update_entry takes.`,
 	}, s.readEntry)
-	add(s, tool{name: "update_entry", title: "Change an entry", effect: adds, enums: map[string][]string{"type": codec.Types},
+	add(s, tool{name: "update_entry", title: "Change an entry", effect: adds,
 		about: `Change an entry, of any agent: give exactly one of new_text with old_text (replace a passage), append (add at the end of the text), body (a new text under the same frontmatter) or content (the whole file); or only add_links. The old version is kept, and a line in the changelog says who changed what. Give version so that nobody's change is overwritten unseen.`,
 	}, s.updateEntry)
 	add(s, tool{name: "supersede_entry", title: "Mark an entry as replaced", effect: adds, repeats: true,

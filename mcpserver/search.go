@@ -24,7 +24,8 @@ type searchEntries struct {
 	Until      string   `json:"until,omitempty" jsonschema:"Not younger than this."`
 	LinksTo    string   `json:"links_to,omitempty" jsonschema:"Only entries that link to the entry at this path."`
 	Superseded string   `json:"superseded,omitempty" jsonschema:"any (default), no (only entries that no other supersedes), only (only those that are)."`
-	items
+	Offset     int      `json:"offset,omitempty" jsonschema:"How many entries to skip. Leave it out at first."`
+	Limit      int      `json:"limit,omitempty" jsonschema:"How many entries at most (default 20, at most 1000)."`
 }
 
 // defaultHits is how many entries a search answers with.
@@ -74,7 +75,7 @@ func (in *searchEntries) query(now time.Time) (q index.Query, offset, limit int,
 	if in.Superseded != "any" {
 		q.Superseded = index.Superseded(in.Superseded)
 	}
-	if offset, limit, err = in.bounds(); err != nil {
+	if offset, limit, err = (items{in.Offset, in.Limit}).bounds(); err != nil {
 		return q, 0, 0, err
 	}
 	if in.Limit == 0 {
