@@ -43,6 +43,9 @@ func FuzzParse(f *testing.F) {
 	for _, s := range seeds(f, "entry", "old", "new") {
 		f.Add(s)
 	}
+	for _, text := range hostileYAML() {
+		f.Add([]byte("---\n" + text[:min(len(text), 1000)] + "\n---\n"))
+	}
 	f.Fuzz(func(t *testing.T, content []byte) {
 		e, err := Parse(content)
 		var r *Refusal

@@ -112,6 +112,7 @@ func (j *Journal) Refuse(r codec.Refusal, by Caller, at time.Time) {
 		Time: at.UTC().Format("2006-01-02T15:04:05.000Z"), Path: r.Path, Agent: by.Agent, PID: by.PID, UID: &by.UID,
 		Errno: unix.ErrnoName(r.Errno), Line: r.Line, Field: r.Field, Reason: r.Reason, Fix: r.Fix,
 	})
+	line = []byte(codec.HarmlessJSON(string(line))) // people read it with cat
 	j.wmu.Lock()
 	defer j.wmu.Unlock()
 	if err == nil {

@@ -59,8 +59,12 @@ func ParseScope(s string) (Scope, error) {
 	if s == string(Global) || ok && codec.CheckDirName(id) == nil {
 		return Scope(s), nil
 	}
-	return "", refuse(syscall.EINVAL, codec.CleanLabel(s), "scope", fmt.Sprintf("%.60q is no scope", s),
+	r := refuse(syscall.EINVAL, codec.CleanLabel(s), "scope", fmt.Sprintf("%.60q is no scope", s),
 		"use global, agent:<id> or session:<id>, the id of letters, digits, . _ : -")
+	if r.Path == "" { // nothing of the name can be shown
+		r.Path = roomDir
+	}
+	return "", r
 }
 
 // session reports whether variables of s live in memory.

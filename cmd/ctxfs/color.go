@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
-	"unicode/utf16"
 
 	"github.com/spf13/pflag"
 )
@@ -46,15 +44,6 @@ func paint(colored bool, color, s string) string {
 	return color + s + plain
 }
 
-// harmless is printable for a line of text, in which tabs may stay.
-func harmless(s string) string {
-	parts := strings.Split(s, "\t")
-	for i, p := range parts {
-		parts[i] = printable(p)
-	}
-	return strings.Join(parts, "\t")
-}
-
 // discardIf is w, or what takes everything and prints nothing.
 func discardIf(discard bool, w io.Writer) io.Writer {
 	if discard {
@@ -66,26 +55,4 @@ func discardIf(discard bool, w io.Writer) io.Writer {
 // addStore adds --store alone, for commands that act for nobody.
 func (f *reachFlags) addStore(flags *pflag.FlagSet) {
 	flags.StringVar(&f.store, "store", "", "the store's `DIR`, or a mountpoint of it (default: as for mount)")
-}
-
-// printSafe is printJSON for what entries hold: characters that would control
-// a terminal are escaped.
-func printSafe(w io.Writer, v any) error {
-	line, err := marshal(v)
-	if err != nil {
-		return err
-	}
-	var b strings.Builder
-	for _, r := range string(line) {
-		if unprintable(r) {
-			for _, u := range utf16.Encode([]rune{r}) {
-				fmt.Fprintf(&b, `\u%04x`, u)
-			}
-			continue
-		}
-		b.WriteRune(r)
-	}
-	b.WriteByte('\n')
-	_, err = io.WriteString(w, b.String())
-	return err
 }

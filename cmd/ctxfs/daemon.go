@@ -77,9 +77,9 @@ func listen(ready io.Reader, out io.Writer) error {
 	for sc.Scan() {
 		line := sc.Text()
 		if text, ok := strings.CutPrefix(line, saySomething); ok {
-			fmt.Fprintln(out, text)
+			fmt.Fprintln(out, harmless(text))
 		} else if text, ok := strings.CutPrefix(line, sayReady); ok {
-			fmt.Fprintln(out, text)
+			fmt.Fprintln(out, harmless(text))
 			return nil
 		} else if text, ok := strings.CutPrefix(line, sayFailed); ok {
 			return errors.New(text)

@@ -41,7 +41,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return int(status)
 	}
 	if !errors.Is(err, errSilent) {
-		fmt.Fprintf(stderr, "ctxfs: %v\n", err)
+		fmt.Fprintf(stderr, "ctxfs: %s\n", harmlessLines(err.Error()))
 	}
 	var usage usageError
 	var argument *operations.ArgumentError

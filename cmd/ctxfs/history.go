@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ctxfs/codec"
 	"ctxfs/invocations"
 )
 
@@ -91,7 +92,7 @@ func (h *history) run(ctx context.Context, cmd *cobra.Command, r *reached) error
 func (h *history) shower(out io.Writer) func(invocations.Entry) error {
 	if h.json {
 		return func(e invocations.Entry) error {
-			_, err := fmt.Fprintf(out, "%s\n", e.Line)
+			_, err := fmt.Fprintln(out, codec.HarmlessJSON(string(e.Line)))
 			return err
 		}
 	}

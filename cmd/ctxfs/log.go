@@ -75,7 +75,7 @@ func printLog(cmd *cobra.Command, lines []logLine, asJSON bool) error {
 	t := newTable(discardIf(asJSON, out), "VERSION", "TIME", "AGENT", "SUMMARY")
 	for _, l := range lines {
 		if asJSON {
-			if err := printSafe(out, l); err != nil {
+			if err := printJSON(out, l); err != nil {
 				return err
 			}
 			continue

@@ -13,6 +13,8 @@ func TestMain(m *testing.M) {
 		"ctxfs":            main,
 		"mount.fuse.ctxfs": main,
 		"go-writefile":     goWriteFile,
+		"try-names":        tryHostileNames,
+		"no-controls":      noControls,
 		"go-renameio":      goRenameio,
 		"probe-fork":       probeFork,
 		"renamed-away":     renamedAway,

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ctxfs/access"
+	"ctxfs/codec"
 	"ctxfs/memories"
 	"ctxfs/operations"
 )
@@ -94,7 +95,7 @@ queued or on disk. With --json it is the snapshot, context.json.`,
 				if asJSON {
 					var text []byte
 					text, err = access.ReadAll(ctx, r, operations.MemoriesDir+"/"+a[0]+"/context.json")
-					err = errors.Join(err, printLine(cmd, string(text)))
+					err = errors.Join(err, printLine(cmd, codec.HarmlessJSON(string(text))))
 				} else {
 					err = copyOut(ctx, cmd, r, operations.ContextPath(a[0]))
 				}

@@ -27,7 +27,7 @@ func newReadiness(fd int, getenv func(string) string) *readiness {
 // say passes on something that the user should know.
 func (r *readiness) say(text string) {
 	if r.pipe == nil {
-		fmt.Fprintln(os.Stderr, text)
+		fmt.Fprintln(os.Stderr, harmless(text))
 		return
 	}
 	r.tell(saySomething, text)
@@ -45,7 +45,7 @@ func (r *readiness) failed(err error) error {
 // ready says that the mount serves.
 func (r *readiness) ready(text string) error {
 	if r.pipe == nil {
-		fmt.Fprintln(os.Stderr, text)
+		fmt.Fprintln(os.Stderr, harmless(text))
 	} else {
 		r.tell(sayReady, text)
 		if err := r.pipe.Close(); err != nil {

@@ -9,14 +9,15 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 	"unicode/utf8"
+
+	"ctxfs/codec"
 )
 
 // printable is s as it may stand in a table: what would control a terminal,
 // or turn the direction of its text, is written as an escape.
 func printable(s string) string {
-	if !strings.ContainsFunc(s, unprintable) && utf8.ValidString(s) {
+	if !strings.ContainsFunc(s, codec.Unprintable) && utf8.ValidString(s) {
 		return s
 	}
 	var b strings.Builder
@@ -25,7 +26,7 @@ func printable(s string) string {
 		switch {
 		case r == utf8.RuneError && n == 1:
 			fmt.Fprintf(&b, `\x%02x`, s[0])
-		case unprintable(r):
+		case codec.Unprintable(r):
 			quoted := strconv.QuoteRuneToASCII(r)
 			b.WriteString(quoted[1 : len(quoted)-1])
 		default:
@@ -34,10 +35,6 @@ func printable(s string) string {
 		s = s[n:]
 	}
 	return b.String()
-}
-
-func unprintable(r rune) bool {
-	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co)
 }
 
 // short is the first n characters of s on one line, with "…" where it was
@@ -70,9 +67,12 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
 
 // printJSON writes v as one line.
 func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
+	line, err := marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(w, codec.HarmlessJSON(string(line)))
+	return err
 }
 
 // tableRows is how many rows of a table are aligned together, so that a long
@@ -118,6 +118,8 @@ func (t *table) flush() error {
 // marshal is json.Marshal that leaves <, > and & as they are.
 func marshal(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
-	err := printJSON(&b, v)
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
 	return bytes.TrimRight(b.Bytes(), "\n"), err
 }

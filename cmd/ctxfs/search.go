@@ -102,7 +102,7 @@ func (f *searchFlags) run(cmd *cobra.Command, a []string, now time.Time) error {
 	}
 	for _, h := range hits {
 		if f.json {
-			err = printSafe(cmd.OutOrStdout(), hitJSON(h))
+			err = printJSON(cmd.OutOrStdout(), hitJSON(h))
 		} else {
 			err = printHit(cmd.OutOrStdout(), h, colored)
 		}

@@ -52,8 +52,9 @@ func copyOut(ctx context.Context, cmd *cobra.Command, r *reached, path string) e
 }
 
 func streamOut(cmd *cobra.Command, c access.File) error {
-	_, err := io.Copy(cmd.OutOrStdout(), c)
-	return errors.Join(err, c.Close())
+	out := contentOut(cmd.OutOrStdout())
+	_, err := io.Copy(out, c)
+	return errors.Join(err, out.Close(), c.Close())
 }
 
 // valueJSON is what `get --json` and `resolve --json` print.

@@ -32,7 +32,7 @@ the same value reads nothing.`,
 				}
 				text, err := r.Summary(ctx, v, tokens)
 				if err != nil || !o.json {
-					return errors.Join(err, printLine(cmd, text))
+					return errors.Join(err, printLine(cmd, harmlessLines(text)))
 				}
 				return printJSON(cmd.OutOrStdout(), summaryJSON{v.Key, v.Scope, tokens, text})
 			})
