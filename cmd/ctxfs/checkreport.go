@@ -66,7 +66,7 @@ func (r *report) print(f finding) {
 	r.progress.clear()
 	var err error
 	if r.json {
-		err = printSafe(r.out, f)
+		err = printJSON(r.out, f)
 	} else {
 		_, err = fmt.Fprintln(r.out, printable(f.String()))
 	}
