@@ -33,6 +33,9 @@ func (r *Room) Write(ctx context.Context, c room.Caller, path string, o room.Cre
 	if s.typ == Stream && r.v.files != nil {
 		return r.writeStream(ctx, c, path, s, base == n, o.Flags)
 	}
+	if r.v.store.ReadOnly() {
+		return nil, room.Info{}, backing.ErrReadOnly // a shell would not hear it at the close
+	}
 	d := r.v.newDraft(n, base, s, c, o.Flags&os.O_TRUNC != 0)
 	d.opened.Volatile = r.PerCaller(path)
 	return d, d.Info(), nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -18,6 +19,8 @@ type mount struct {
 	Type   string // as fuse.ctxfs
 	Source string // of a ctxfs mount: the store's directory
 	Conn   int    // the connection's number below /sys/fs/fuse/connections
+	Dev    string // the file system that is mounted, as 0:98
+	Root   string // the directory of it that stands at Point; not "/" of a bind mount
 }
 
 // mounts lists what is mounted, in the order in which it was mounted.
@@ -48,7 +51,7 @@ func parseMountinfo(r io.Reader) ([]mount, error) {
 		if err != nil {
 			return nil, fmt.Errorf("mountinfo: device %q of %q", l[2], sc.Text())
 		}
-		all = append(all, mount{Point: unescape(l[4]), Type: r[0], Source: unescape(r[1]), Conn: n})
+		all = append(all, mount{Point: unescape(l[4]), Type: r[0], Source: unescape(r[1]), Conn: n, Dev: l[2], Root: unescape(l[3])})
 	}
 	if err := sc.Err(); err != nil {
 		return nil, fmt.Errorf("read mountinfo: %w", err)
@@ -90,6 +93,31 @@ func ctxfsAbove(all []mount, path string) (mount, bool) {
 		}
 	}
 	return mount{}, false
+}
+
+// insideAnywhere is inside, also where a bind mount leads to dir or to path by
+// another name: what counts is where both lie in their file system.
+func insideAnywhere(all []mount, path, dir string) bool {
+	if inside(path, dir) {
+		return true
+	}
+	pathDev, pathAt := within(all, path)
+	dirDev, dirAt := within(all, dir)
+	return pathDev != "" && pathDev == dirDev && inside(pathAt, dirAt)
+}
+
+// within returns the file system that path lies in, and its path there.
+func within(all []mount, path string) (dev, at string) {
+	var m mount
+	for _, each := range all {
+		if inside(path, each.Point) && len(each.Point) >= len(m.Point) {
+			m = each
+		}
+	}
+	if m.Dev == "" {
+		return "", ""
+	}
+	return m.Dev, filepath.Join(m.Root, strings.TrimPrefix(path, m.Point))
 }
 
 // inside reports whether path is dir or lies below it; both are clean.

@@ -13,9 +13,9 @@ func TestMountinfoIsReadWithEscapesAndOptionalFields(t *testing.T) {
 `
 	got, err := parseMountinfo(strings.NewReader(text))
 	want := []mount{
-		{"/proc", "proc", "proc", 20},
-		{"/home/a b/context", fstype, `/home/a b/the\store`, 98},
-		{"/", "ext4", "/dev/sda1", 1},
+		{"/proc", "proc", "proc", 20, "0:20", "/"},
+		{"/home/a b/context", fstype, `/home/a b/the\store`, 98, "0:98", "/"},
+		{"/", "ext4", "/dev/sda1", 1, "8:1", "/"},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
@@ -34,6 +34,23 @@ func TestTheTopmostMountCounts(t *testing.T) {
 	}
 	if m, ok := mountAt(all, "/a/c"); ok {
 		t.Errorf("at /a/c: %+v", m)
+	}
+}
+
+func TestBindMountsHideNothing(t *testing.T) {
+	all := []mount{{Point: "/", Dev: "8:1", Root: "/"}, {Point: "/bind", Dev: "8:1", Root: "/home/store"},
+		{Point: "/deep", Dev: "8:1", Root: "/home/store/alice"}, {Point: "/data", Dev: "8:2", Root: "/"}, {Point: "/home/data", Dev: "8:2", Root: "/x"}}
+	for _, c := range []struct {
+		path, dir string
+		want      bool
+	}{
+		{"/bind/inner", "/home/store", true}, {"/home/store/inner", "/bind", true}, {"/deep", "/home/store", true},
+		{"/deep/x", "/bind", true}, {"/home/storey", "/bind", false}, {"/data/home/store", "/home/store", false},
+		{"/home/data/y", "/data/x", true}, {"/home/data", "/home", true}, {"/data/y", "/home/data", false}, {"/bind", "/deep", false},
+	} {
+		if got := insideAnywhere(all, c.path, c.dir); got != c.want {
+			t.Errorf("%s inside %s: %v", c.path, c.dir, got)
+		}
 	}
 }
 

@@ -82,10 +82,10 @@ func prepareMountpoint(point, store string, say func(string)) error {
 	if m, ok := ctxfsAbove(all, point); ok {
 		return fmt.Errorf("the mountpoint %s lies inside the ctxfs mount at %s", point, m.Point)
 	}
-	if inside(point, store) {
+	if insideAnywhere(all, point, store) {
 		return fmt.Errorf("the mountpoint %s lies inside the store %s", point, store)
 	}
-	if inside(store, point) {
+	if insideAnywhere(all, store, point) {
 		return fmt.Errorf("the store %s lies inside the mountpoint %s, which would hide it", store, point)
 	}
 	return makeEmptyDir(point)
