@@ -69,7 +69,7 @@ func (c *checking) dead(ctx context.Context, memory string, m backing.Meta) erro
 	if parked > 0 {
 		c.report(room.Problem{Path: path, Warning: true,
 			Reason: fmt.Sprintf("%d entries were refused by the backend, the last because %s", parked, reason),
-			Fix:    "mend what it complains of, then `ctxfs memory retry " + memory + "`"})
+			Fix:    "mend what it complains of; Memories.RetryParked sends those of " + memory + " again (go doc ./memories)"})
 	}
 	return err
 }
