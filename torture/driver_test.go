@@ -50,12 +50,16 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	flag.Parse()
-	if err := apart.Leave(!*full); err != nil {
+	if err := apart.Leave(true); err != nil {
 		fmt.Fprintln(os.Stderr, "the tests cannot have mounts of their own:", err)
 		os.Exit(1)
 	}
+	if err := layGround(); err != nil {
+		fmt.Fprintln(os.Stderr, "the tests need an ext4 on a loop device:", errors.Join(err, apart.End()))
+		os.Exit(1)
+	}
 	code := m.Run()
-	if err := apart.End(); err != nil {
+	if err := errors.Join(clearGround(), apart.End()); err != nil {
 		fmt.Fprintln(os.Stderr, "clean up:", err)
 		code = max(code, 1)
 	}

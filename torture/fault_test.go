@@ -20,34 +20,31 @@ var faults = []unix.Errno{unix.ENOSPC, unix.EIO, unix.EDQUOT}
 
 func TestAnErrorOfTheDiskReachesTheCallerAndHarmsNothing(t *testing.T) {
 	needRoot(t)
-	for _, o := range operations {
-		t.Run(o.name, func(t *testing.T) {
-			t.Parallel()
-			s := rehearse(t, o)
-			tried, held := 0, 0
-			for i, call := range s.calls {
-				for j, errno := range faults {
-					if !*full && (i%len(faults) != j || o.slow && i%3 != 0) {
-						continue
-					}
-					tried++
-					if err := s.failed(t, call, errno); err != nil {
-						t.Errorf("%s fails with %s: %v", call, unix.ErrnoName(errno), err)
-						continue
-					}
-					held++
+	everywhere(t, func(t *testing.T, o operation, on ground) {
+		s := rehearse(t, o, on)
+		tried, held := 0, 0
+		for i, call := range s.calls {
+			for j, errno := range faults {
+				if !*full && (i%len(faults) != j || o.slow && i%3 != 0) {
+					continue
 				}
+				tried++
+				if err := s.failed(t, call, errno); err != nil {
+					t.Errorf("%s fails with %s: %v", call, unix.ErrnoName(errno), err)
+					continue
+				}
+				held++
 			}
-			table.add("fault: "+o.name, tried, held, fmt.Sprintf("%d system calls; ENOSPC, EIO, EDQUOT", len(s.calls)))
-		})
-	}
+		}
+		table.add("fault: "+o.name+" on "+string(on), tried, held, fmt.Sprintf("%d system calls; ENOSPC, EIO, EDQUOT", len(s.calls)))
+	})
 }
 
 // failed does the operation with one call failing, and again when the disk
 // works, and says what is wrong.
 func (s stage) failed(t *testing.T, at trace.Call, errno unix.Errno) error {
 	t.Helper()
-	dir := prepare(t, s.operation)
+	dir := prepare(t, s.operation, s.on)
 	hit := false
 	r := run(t, s.name, dir, func(c trace.Call) trace.Action {
 		if !c.Is(at) || hit {

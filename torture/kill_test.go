@@ -13,15 +13,16 @@ import (
 // stage is an operation with what the store is before and after it.
 type stage struct {
 	operation
+	on                 ground
 	calls              []trace.Call
 	old, new           snapshot
 	oldFiles, newFiles map[string]bool
 }
 
 // prepare makes a store in a new directory, as it is before the operation.
-func prepare(t *testing.T, o operation) (dir string) {
+func prepare(t *testing.T, o operation, on ground) (dir string) {
 	t.Helper()
-	top, err := filepath.EvalSymlinks(t.TempDir())
+	top, err := filepath.EvalSymlinks(on.dir(t))
 	must(t, err)
 	dir = filepath.Join(top, "store")
 	w, err := openWorld(dir, "before "+o.name)
@@ -34,10 +35,10 @@ func prepare(t *testing.T, o operation) (dir string) {
 }
 
 // rehearse lets the operation happen, to know its system calls and its end.
-func rehearse(t *testing.T, o operation) stage {
+func rehearse(t *testing.T, o operation, on ground) stage {
 	t.Helper()
-	s := stage{operation: o}
-	dir := prepare(t, o)
+	s := stage{operation: o, on: on}
+	dir := prepare(t, o, on)
 	var err error
 	s.oldFiles, err = files(dir)
 	must(t, err)
@@ -80,33 +81,30 @@ func must(t *testing.T, err error) {
 
 func TestAKillAtAnySystemCallLeavesTheOldOrTheNew(t *testing.T) {
 	needRoot(t)
-	for _, o := range operations {
-		t.Run(o.name, func(t *testing.T) {
-			t.Parallel()
-			s := rehearse(t, o)
-			tried, held := 0, 0
-			point := 0
-			for _, call := range s.calls {
-				for _, after := range []bool{false, true} {
-					if point++; o.slow && !*full && point%everyNth != 0 {
-						continue
-					}
-					tried++
-					if err := s.killed(t, call, after); err != nil {
-						t.Errorf("killed %s %s: %v", when(after), call, err)
-						continue
-					}
-					held++
+	everywhere(t, func(t *testing.T, o operation, on ground) {
+		s := rehearse(t, o, on)
+		tried, held := 0, 0
+		point := 0
+		for _, call := range s.calls {
+			for _, after := range []bool{false, true} {
+				if point++; o.slow && !*full && point%everyNth != 0 {
+					continue
 				}
+				tried++
+				if err := s.killed(t, call, after); err != nil {
+					t.Errorf("killed %s %s: %v", when(after), call, err)
+					continue
+				}
+				held++
 			}
-			table.add("kill: "+o.name, tried, held, fmt.Sprintf("%d system calls, before and after each", len(s.calls)))
-		})
-	}
+		}
+		table.add("kill: "+o.name+" on "+string(on), tried, held, fmt.Sprintf("%d system calls, before and after each", len(s.calls)))
+	})
 }
 
 func TestAnOverwriteInPlaceIsFound(t *testing.T) {
 	needRoot(t)
-	s := rehearse(t, inPlace)
+	s := rehearse(t, inPlace, onTmpfs)
 	killed, failed := 0, 0
 	for _, call := range s.calls {
 		if s.killed(t, call, true) != nil {
@@ -136,7 +134,7 @@ func when(after bool) string {
 // and says what is wrong with it.
 func (s stage) killed(t *testing.T, at trace.Call, after bool) error {
 	t.Helper()
-	dir := prepare(t, s.operation)
+	dir := prepare(t, s.operation, s.on)
 	r := run(t, s.name, dir, func(c trace.Call) trace.Action {
 		return trace.Action{Kill: c.Is(at), After: after}
 	})

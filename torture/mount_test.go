@@ -95,8 +95,8 @@ func use(t *testing.T, dir string, plan func(trace.Call) trace.Action, user func
 // rehearseMounted is rehearse, through a mount.
 func rehearseMounted(t *testing.T, m mounted) stage {
 	t.Helper()
-	s := stage{operation: m.operation}
-	dir := prepare(t, m.operation)
+	s := stage{operation: m.operation, on: onExt4}
+	dir := prepare(t, m.operation, s.on)
 	s.old = look(t, dir)
 	var err error
 	s.oldFiles, err = files(dir)
@@ -140,7 +140,7 @@ func TestAKillOfAMountsDaemonLeavesTheOldOrTheNew(t *testing.T) {
 
 func (s stage) killedMounted(t *testing.T, m mounted, at trace.Call, after bool) error {
 	t.Helper()
-	dir := prepare(t, m.operation)
+	dir := prepare(t, m.operation, s.on)
 	acked := false
 	r := use(t, dir, func(c trace.Call) trace.Action { return trace.Action{Kill: c.Is(at), After: after} },
 		func(mount string) { acked = m.program(filepath.Join(mount, m.file)) == nil })
@@ -184,7 +184,7 @@ func TestAnErrorOfTheDiskReachesAProgramThroughTheMount(t *testing.T) {
 // failedMounted lets a program write while one call fails, and again.
 func (s stage) failedMounted(t *testing.T, m mounted, at trace.Call, errno unix.Errno) error {
 	t.Helper()
-	dir := prepare(t, m.operation)
+	dir := prepare(t, m.operation, s.on)
 	hit := false
 	var first, second error
 	r := use(t, dir, func(c trace.Call) trace.Action {
