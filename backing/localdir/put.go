@@ -134,7 +134,7 @@ func (p *put) beginSync() {
 	}
 	p.synced = async(func() error {
 		if err := sync(p.staged.fd); err != nil {
-			return fmt.Errorf("sync content: %w", err)
+			return p.staged.lose(fmt.Errorf("sync content: %w", err))
 		}
 		return nil
 	})

@@ -129,6 +129,15 @@ func (st *staged) dress(cur *stat, o backing.PutOptions) error {
 	return nil
 }
 
+// lose notes that the content could not be synced, and returns err. An upload
+// is not tried again.
+func (st *staged) lose(err error) error {
+	if st.from != nil {
+		st.from.lost = err // its mu is held until the put ends
+	}
+	return err
+}
+
 // drop removes the staged name. An upload keeps its own for the next try.
 func (st *staged) drop() error {
 	if st.from != nil {

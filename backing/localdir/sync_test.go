@@ -316,3 +316,35 @@ func TestARenameThatFailsToSyncIsUnknown(t *testing.T) {
 	wantErr(t, err, unix.EIO)
 	wantErr(t, err, backing.ErrUnknown)
 }
+
+func TestAnUploadThatFailedToSyncIsNotTriedAgain(t *testing.T) {
+	for _, ordered := range []bool{false, true} {
+		dir := realDir(t)
+		s := openStore(t, dir, Options{})
+		s.ordered = ordered
+		old := putString(t, s, "a", "old", backing.PutOptions{})
+		r := record(t, s, dir)
+		r.fail = "staged"
+		if ordered {
+			r.fail = "written"
+		}
+		up, err := s.NewUpload(context.Background())
+		must(t, err)
+		_, err = up.WriteAt([]byte("new"), 0)
+		must(t, err)
+		_, err = s.Put(context.Background(), "a", up.(*upload), backing.PutOptions{})
+		wantErr(t, err, unix.EIO)
+		r.fail = "" // the kernel says so once only
+		_, err = s.Put(context.Background(), "a", up.(*upload), backing.PutOptions{})
+		wantErr(t, err, unix.EIO)
+		_, err = up.ReadAt(make([]byte, 3), 0)
+		wantErr(t, err, unix.EIO)
+		must(t, up.Close())
+		wantContent(t, s, "a", "old")
+		if m, err := s.Stat(context.Background(), "a"); err != nil || m.Revision != old.Revision {
+			t.Errorf("%+v, %v", m, err)
+		}
+		wantEmpty(t, filepath.Join(dir, ".ctxfs/staging"))
+		must(t, s.Close())
+	}
+}

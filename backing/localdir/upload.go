@@ -22,6 +22,7 @@ type upload struct {
 	s        *Store
 	name     string // in the staging directory, "" while unnamed
 	consumed bool   // it is an object now, and not written any more
+	lost     error  // of a sync that failed: the kernel may have dropped what was written
 	readMu   sync.Mutex
 	read     int64 // how far Read has come; guarded by readMu, which is taken before mu
 }
@@ -62,8 +63,23 @@ func (u *upload) writable(f func(fd int) error) error {
 		if u.consumed {
 			return os.ErrClosed
 		}
+		if u.lost != nil {
+			return u.lost
+		}
 		return f(fd)
 	})
+}
+
+// ReadAt fails where nobody can say any more what was written.
+func (u *upload) ReadAt(p []byte, off int64) (n int, err error) {
+	err = u.with(func(fd int) error {
+		if u.lost != nil {
+			return u.lost
+		}
+		n, err = preadFull(fd, p, off)
+		return err
+	})
+	return n, err
 }
 
 func (u *upload) WriteAt(p []byte, off int64) (n int, err error) {
@@ -113,6 +129,9 @@ func (u *upload) stage(ctx context.Context) (st *staged, err error) {
 	}()
 	if u.fd < 0 || u.consumed {
 		return nil, fmt.Errorf("stage upload: %w", os.ErrClosed)
+	}
+	if u.lost != nil { // the next sync would say that all is well
+		return nil, fmt.Errorf("stage upload: %w", u.lost)
 	}
 	if u.name == "" {
 		err = u.link(ctx)
