@@ -43,6 +43,12 @@ func (f *FS) openDraft(in *fuse.OpenIn, n *node, v *diversion, out *fuse.OpenOut
 		return f.openTaken(in, n, v, out)
 	}
 	d, p, err := f.newDraft(in, n)
+	if errors.Is(err, backing.ErrNotFound) {
+		// It was pending and its draft has ended. The kernel looks the name up
+		// once more, and makes the file if that is asked for.
+		f.tree.detach(n)
+		return fuse.Status(syscall.ESTALE)
+	}
 	if err != nil {
 		return f.status("open", p.full, err)
 	}
@@ -115,10 +121,10 @@ func (f *FS) openTaken(in *fuse.OpenIn, n *node, v *diversion, out *fuse.OpenOut
 	v.slot = slot{dir.id, name}
 	if writes(in.Flags) {
 		d, _, err := f.newDraft(in, n)
-		if err != nil {
+		if err != nil && !errors.Is(err, backing.ErrNotFound) { // its LOOKUP finds out
 			return f.status("open", p.full, err)
 		}
-		if d != nil {
+		if err == nil && d != nil {
 			v.to = &node{dir: dir, name: name, place: p, info: n.describe()}
 			f.begin(d, v.to, in.Pid)
 			f.tree.unnamed(v.to)

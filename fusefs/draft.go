@@ -21,6 +21,7 @@ type draft struct {
 	mu      sync.Mutex // guards what follows
 	handles int
 	known   bool // the writer has been named
+	failed  bool // the last fsync or close was told that it is not committed
 	closed  bool
 	last    room.Info // what it was when it was closed
 }
@@ -89,8 +90,18 @@ func (d *draft) by(f *FS, h *fuse.InHeader) {
 	}
 }
 
+// told notes what the last fsync or close was told, or that there is something
+// new to decide.
+func (d *draft) told(st fuse.Status) fuse.Status {
+	d.mu.Lock()
+	d.failed = !st.Ok()
+	d.mu.Unlock()
+	return st
+}
+
 func (d *draft) write(f *FS, in *fuse.WriteIn, data []byte) (uint32, fuse.Status) {
 	d.by(f, &in.InHeader)
+	d.told(fuse.OK)
 	var n int
 	var err error
 	if in.Flags&appending != 0 {
@@ -107,6 +118,7 @@ func (d *draft) write(f *FS, in *fuse.WriteIn, data []byte) (uint32, fuse.Status
 
 func (d *draft) truncate(f *FS, h *fuse.InHeader, size int64) error {
 	d.by(f, h)
+	d.told(fuse.OK)
 	return d.Truncate(size)
 }
 
@@ -118,10 +130,10 @@ func (f *FS) flush(d *draft, h *fuse.InHeader) fuse.Status {
 	held := f.held(d, h.Pid) // the look goes on while the commit is prepared
 	err := f.commitIf(d, func() bool { return !held() })
 	if err == nil || held() || f.heldByAnyone(d) {
-		return fuse.OK // what is missing may still be written
+		return d.told(fuse.OK) // what is missing may still be written
 	}
 	f.refuse(d, err)
-	return f.status("close", d.place.full, err)
+	return d.told(f.status("close", d.place.full, err))
 }
 
 // decide commits d, and tells what stands against it.
@@ -175,16 +187,17 @@ func (f *FS) refuse(d *draft, err error) {
 }
 
 // letGo closes a handle. With the last one the draft ends: what was not
-// decided before is decided now, though nobody is told but .ctxfs/errors.
+// decided before is decided now, though nobody is told but .ctxfs/errors. Who
+// was told that it failed does not find it done afterwards.
 func (f *FS) letGo(d *draft) {
 	d.mu.Lock()
 	d.handles--
-	last := d.handles == 0
+	last, failed := d.handles == 0, d.failed
 	d.mu.Unlock()
 	if !last {
 		return
 	}
-	if d.Changed() {
+	if d.Changed() && !failed {
 		f.decide(d)
 	}
 	f.end(d)

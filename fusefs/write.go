@@ -45,7 +45,7 @@ func (f *FS) Writev(cancel <-chan struct{}, in *fuse.WriteIn, data [][]byte) (ui
 func (f *FS) Fsync(cancel <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
 	switch h := f.handles.get(in.Fh).(type) {
 	case draftHandle:
-		if st := f.decide(h.draft); !st.Ok() {
+		if st := h.draft.told(f.decide(h.draft)); !st.Ok() {
 			return st
 		}
 		return f.status("fsync", h.place.full, h.Sync())
