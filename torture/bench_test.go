@@ -119,5 +119,5 @@ func judgeDisk(dir string, old, new snapshot) error {
 		maps.DeleteFunc(got, func(name, _ string) bool { return strings.HasPrefix(name, "entry lost+found/") })
 		err = got.mixes(old, new)
 	}
-	return errors.Join(err, w.wrong(dir), w.close())
+	return errors.Join(err, w.wrong(dir), w.close(), leftovers(dir))
 }

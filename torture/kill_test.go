@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"ctxfs/torture/trace"
@@ -151,7 +152,7 @@ func (s stage) killed(t *testing.T, at trace.Call, after bool) error {
 	if err == nil && !s.opens && (!s.adds || got.mixes(s.old, s.old) == nil) {
 		err = s.repeat(w)
 	}
-	err = errors.Join(err, w.close(), strays(dir, s.oldFiles, s.newFiles))
+	err = errors.Join(err, w.close(), strays(dir, s.oldFiles, s.newFiles), leftovers(dir))
 	return errors.Join(err, os.RemoveAll(filepath.Dir(dir)))
 }
 
@@ -180,7 +181,7 @@ func (s stage) repeat(w *world) error {
 	}
 	got, err := w.snapshot()
 	delete(got, s.stays)
-	if err == nil && s.name != "spill" { // a session's variables are there until its end
+	if err == nil && !strings.HasPrefix(s.name, "spill") { // a session's variables are there until its end
 		err = got.mixes(s.new, s.new)
 	}
 	if err != nil {

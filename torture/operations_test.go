@@ -109,10 +109,15 @@ var operations = []operation{
 	{name: "promote variable", before: sets("p", "old", variables.SetOptions{Scope: "agent:a", Type: variables.Memory}),
 		do: promotes("agent:a", "p"), slow: true},
 	{name: "spill", before: nothing, do: sets("s", strings.Repeat("x", 40<<10), variables.SetOptions{Scope: "session:s"}), slow: true},
+	{name: "spill of a result", before: nothing, do: step(func(w *world) error {
+		_, err := w.results.Session("s1").SaveContext(ctx, "grep", map[string]any{"q": "x"}, strings.Repeat("x", 40<<10), "", "")
+		return err
+	}), slow: true},
 	{name: "invocation", before: invokes("first"), do: invokes("second"), adds: true, slow: true},
 	{name: "put context", before: puts("m", "old"), do: puts("m", "new"), parts: true, queued: true, slow: true},
 	{name: "add entry", before: each(puts("n", "context"), adds("n", "first")), do: adds("n", "second"), adds: true, slow: true},
 	{name: "gc", before: aging, do: step(cleans), parts: true, pieces: true, stays: "entry alice/s7/", slow: true},
+	{name: "add entry " + backendName, before: each(puts("b", "context"), adds("b", "first")), do: adds("b", "second"), adds: true, slow: true},
 	{name: "open after a crash", before: each(saves("left", "Old", "Old text.", ""), saves("newer", "New", "New text.", "")),
 		do: nothing, debris: leaveDebris, opens: true, slow: true},
 }

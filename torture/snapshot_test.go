@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strings"
 
+	"ctxfs/access"
 	"ctxfs/archive"
 	"ctxfs/backing"
 	"ctxfs/codec"
-	"ctxfs/entries"
 	"ctxfs/room"
 	"ctxfs/variables"
 )
@@ -27,7 +27,7 @@ func (w *world) snapshot() (snapshot, error) {
 	for _, add := range []func(snapshot) error{
 		func(s snapshot) error { return w.addTree(s, "entry", w.entries, "") },
 		func(s snapshot) error { return w.addTree(s, "memory", w.mems, "") },
-		w.addVariables, w.addHistory, w.addArchives,
+		w.addVariables, w.addHistory, w.addResults, w.addOutbox, w.addArchives,
 	} {
 		if err := add(s); err != nil {
 			return nil, fmt.Errorf("look at the store: %w", err)
@@ -120,6 +120,31 @@ func (w *world) addHistory(s snapshot) error {
 	return nil
 }
 
+func (w *world) addResults(s snapshot) error {
+	return w.addTree(s, "result", w.results.Room(), "")
+}
+
+// addOutbox adds the lines that wait for the backend, each with its number in
+// the outbox of its memory: none may be there twice.
+func (w *world) addOutbox(s snapshot) error {
+	return room.Each(ctx, w.store, outboxDir, func(d backing.Meta) error {
+		n := 0
+		return room.Each(ctx, w.store, d.Key, func(f backing.Meta) error {
+			return room.Examine(ctx, w.store, f.Key, string(f.Key), func(room.Problem) {}, func(r *io.SectionReader) error {
+				text, err := io.ReadAll(r)
+				for line := range strings.Lines(string(text)) {
+					n++
+					s[fmt.Sprintf("outbox %s %d", d.Key.Name(), n)] = line
+				}
+				return err
+			})
+		})
+	})
+}
+
+// outboxDir is where memories keep what is to be delivered.
+const outboxDir = backing.Key(".ctxfs/log/outbox")
+
 // mixes says what in s is neither as in old nor as in new.
 func (s snapshot) mixes(old, new snapshot) error {
 	var errs []error
@@ -147,11 +172,25 @@ func shown(text string, there bool) string {
 	return fmt.Sprintf("%q", text)
 }
 
+// leftovers returns what `ctxfs check` finds in the closed store in dir that a
+// start should have cleared away.
+func leftovers(dir string) error {
+	var errs []error
+	err := access.Check(ctx, dir, access.CheckOptions{}, func(p room.Problem) {
+		if p.Leftover {
+			errs = append(errs, fmt.Errorf("check: %s is left: %s", p.Path, p.Reason))
+		}
+	})
+	return errors.Join(append(errs, err)...)
+}
+
 // wrong returns what may not be in any store, whatever happened to it.
 func (w *world) wrong(dir string) error {
 	var errs []error
-	err := w.entries.Check(ctx, func(p entries.Problem) {
-		errs = append(errs, fmt.Errorf("check: %s:%d: %s: %s", p.Path, p.Line, p.Field, p.Reason))
+	err := access.Check(ctx, dir, access.CheckOptions{}, func(p room.Problem) {
+		if !p.Warning {
+			errs = append(errs, fmt.Errorf("check: %s:%d: %s: %s", p.Path, p.Line, p.Field, p.Reason))
+		}
 	})
 	staged, serr := os.ReadDir(filepath.Join(dir, ".ctxfs", "staging"))
 	for _, f := range staged {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,6 +15,7 @@ import (
 	"ctxfs/entries"
 	"ctxfs/invocations"
 	"ctxfs/memories"
+	"ctxfs/results"
 	"ctxfs/room"
 	"ctxfs/variables"
 )
@@ -32,9 +34,14 @@ type world struct {
 	vars    *variables.Variables
 	history *invocations.History
 	mems    *memories.Memories
+	results *results.Results
 
 	acked func() error // called after each acknowledgement; may be nil
 }
+
+// backendName is in the names of operations that need a backend. Nothing is
+// ever delivered to it, so that the outbox keeps everything.
+const backendName = "for a backend"
 
 // openWorld opens them, with a clock that stands still and ids that the
 // operation of the name brings: two runs of it write the same bytes.
@@ -64,7 +71,14 @@ func openWorld(dir, name string) (w *world, err error) {
 		NewID: func() uuid.UUID { return uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)) }}); err != nil {
 		return w, err
 	}
-	w.mems, err = memories.Open(w.store, memories.Options{Now: now, Log: log, Journal: w.journal,
+	if w.results, err = results.Open(ctx, w.store, results.Options{Now: now, Log: log, Journal: w.journal}); err != nil {
+		return w, err
+	}
+	backend := ""
+	if strings.Contains(name, backendName) {
+		backend = "http://127.0.0.1:0/" // which nobody can reach
+	}
+	w.mems, err = memories.Open(w.store, memories.Options{Now: now, Log: log, Journal: w.journal, Backend: backend,
 		Queue: memories.ExecutorOptions{Attempts: 1, EnqueueTimeout: time.Minute},
 		NewID: func() string { return "id-" + name }})
 	return w, err
@@ -74,6 +88,9 @@ func (w *world) close() error {
 	var errs []error
 	if w.mems != nil {
 		errs = append(errs, w.mems.Close())
+	}
+	if w.results != nil {
+		errs = append(errs, w.results.Close())
 	}
 	if w.history != nil {
 		errs = append(errs, w.history.Close())
