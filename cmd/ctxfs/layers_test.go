@@ -35,7 +35,7 @@ var layers = map[string][]string{
 	"access":            append([]string{"backing/localdir", "housekeeping"}, append(rooms, ofRooms...)...),
 	"operations":        append([]string{"access"}, append(rooms, ofRooms...)...),
 	"mcpserver":         append([]string{"access", "index", "operations"}, append(rooms, ofRooms...)...),
-	"torture":           append([]string{"fusefs", "torture/trace", "torture/disk", "torture/apart", "torture/tried", "backing/localdir", "archive", "housekeeping"}, append(rooms, ofRooms...)...),
+	"torture":           append([]string{"access", "fusefs", "torture/trace", "torture/disk", "torture/apart", "torture/tried", "backing/localdir", "archive", "housekeeping"}, append(rooms, ofRooms...)...),
 	"torture/trace":     {},
 	"torture/disk":      {},
 	"torture/apart":     {},
