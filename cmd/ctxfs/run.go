@@ -98,12 +98,12 @@ func (r *running) run(cmd *cobra.Command) error {
 func (r *running) identify() error {
 	for _, label := range []string{r.agent, r.session} {
 		if label != codec.CleanLabel(label) || strings.Contains(label, ",") {
-			return usageError{fmt.Errorf("nobody can be called %q: use letters, digits and .-_:", label)}
+			return usageError{fmt.Errorf("nobody can be called %q: use letters, digits and any of .-_: in a name", label)}
 		}
 	}
 	c := (&reachFlags{agent: r.agent, session: r.session}).caller(os.Getenv)
 	if c.Agent == "" {
-		return usageError{errors.New("which agent? name it with --agent")}
+		return usageError{errors.New("name the agent, with --agent")}
 	}
 	r.agent, r.session = c.Agent, c.Session
 	if r.session == "" {
