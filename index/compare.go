@@ -141,6 +141,10 @@ func (x *Index) Status(ctx context.Context) Status {
 	if err == nil && x.w != nil {
 		err = x.w.conn.QueryRowContext(ctx, "SELECT count(*) FROM entry").Scan(&s.Entries)
 	}
+	if IsDamaged(damaged(err)) {
+		x.again(damaged(err))
+		return Status{Path: x.path, Building: true}
+	}
 	if err != nil {
 		s.Error = err.Error()
 	}

@@ -2,20 +2,16 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"ctxfs/access"
-	"ctxfs/backing"
 	"ctxfs/backing/localdir"
 	"ctxfs/entries"
 	"ctxfs/index"
@@ -210,57 +206,6 @@ func openForSearch(dir string) (*localdir.Store, error) {
 			return nil, err
 		}
 	}
-}
-
-// beside searches the index that the daemon at point writes.
-func (f *searchFlags) beside(cmd *cobra.Command, dir, point string) ([]index.Hit, error) {
-	text, err := access.ReadAll(cmd.Context(), access.NewMount(point, nil), backing.Own+"/"+indexControl)
-	if err != nil {
-		return nil, fmt.Errorf("ask the daemon at %s how far the index is: %w", point, err)
-	}
-	var s index.Status
-	if err := json.Unmarshal(text, &s); err != nil {
-		return nil, fmt.Errorf("ask the daemon at %s how far the index is: %w", point, err)
-	}
-	switch {
-	case s.Error != "":
-		fmt.Fprintf(cmd.ErrOrStderr(), "ctxfs: the index does not follow at the moment: %s\n", printable(s.Error))
-	case s.Building:
-		fmt.Fprintf(cmd.ErrOrStderr(), "ctxfs: the index is being built: %d entries are in it, %d are not; some may be missing here\n", s.Entries, s.Todo)
-	}
-	if s.Path != "" {
-		return f.readFile(cmd.Context(), dir, s.Path)
-	}
-	return f.read(cmd.Context(), dir)
-}
-
-func (f *searchFlags) read(ctx context.Context, dir string) ([]index.Hit, error) {
-	return f.readFile(ctx, dir, filepath.Join(dir, indexFile))
-}
-
-// readFile searches the index in a file that another process writes.
-func (f *searchFlags) readFile(ctx context.Context, dir, path string) ([]index.Hit, error) {
-	store, err := localdir.Open(dir, localdir.Options{ReadOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	r, err := index.OpenReader(ctx, path, storeContent{store})
-	if err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
-	hits, err := r.Search(ctx, f.q)
-	return hits, errors.Join(err, r.Close(), store.Close())
-}
-
-// storeContent reads entries straight from the store.
-type storeContent struct{ *localdir.Store }
-
-func (s storeContent) Read(ctx context.Context, path string, rev backing.Revision) (backing.Content, error) {
-	key, err := backing.ParseKey(path)
-	if err != nil {
-		return nil, err
-	}
-	return s.Open(ctx, key, rev)
 }
 
 // waitForIndex waits until the index has everything, and says on a terminal
