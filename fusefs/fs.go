@@ -22,8 +22,8 @@ type Options struct {
 	Kernel     []string             // options of mount(8) for the kernel: ro, noexec
 	Debug      bool                 // log each request
 	Agent      string               // who writes where the caller does not say
-	Root       room.Room            // what lies at the top
-	Rooms      map[string]room.Room // rooms below the top, by name
+	Root       room.Room            // what lies at the top; comparable, as pointers are
+	Rooms      map[string]room.Room // rooms below the top, by name; comparable too
 	Store      backing.Store        // for statfs and .ctxfs/versions
 	Journal    *room.Journal        // refusals, shown as .ctxfs/errors
 	Log        *slog.Logger

@@ -18,6 +18,7 @@ func (f *FS) placeOf(dir *node, name string) place {
 		if r := f.rooms()[name]; r != nil {
 			return place{r, name, len(name)}
 		}
+		p.room = f.o.Root // itself, with what it can do besides
 	}
 	return p.child(name)
 }

@@ -48,7 +48,7 @@ func TestOneThatOpensAVersionThatIsNoLongerKeptGetsOneWhole(t *testing.T) {
 	renamed, opened := make(chan struct{}), make(chan struct{})
 	signal := sync.OnceFunc(func() { close(opened) })
 	m := mount(t, func(o *fusefs.Options) {
-		o.Root = forgetful{o.Root, func() { close(renamed) }, signal, opened}
+		o.Root = &forgetful{o.Root, func() { close(renamed) }, signal, opened}
 	})
 	path := "a/" + name1
 	m.write(path, entry(strings.Repeat("old line\n", 300_000)))

@@ -26,11 +26,11 @@ const minProcs = 8
 // A daemon is idle or in a hurry, with a heap of a few megabytes: collected at
 // each doubling, it would be collected many times a second. The ballast, which
 // is never touched and so takes no memory, counts as part of the heap: there
-// is a collection when a quarter of both together has been allocated. With the
-// names of a large store in the heap a quarter is less than the usual whole.
+// is a collection when a tenth of both together has been allocated. With the
+// names of a large store in the heap that is less than the usual whole of it.
 const (
-	gcPercent = 25
-	ballast   = 64 << 20 // bytes
+	gcPercent = 10
+	ballast   = 128 << 20 // bytes
 )
 
 // serve mounts in this process and returns when the mount has ended.
