@@ -19,6 +19,7 @@ var layers = map[string][]string{
 	"codec":             {},
 	"backing":           {"codec"},
 	"backing/localdir":  {"backing", "codec"},
+	"backing/joined":    {"backing"},
 	"backing/storetest": {"backing", "codec"},
 	"room":              {"backing", "codec"},
 	"room/roomtest":     {"backing/localdir", "room"},
