@@ -141,8 +141,7 @@ func (f *FS) resize(in *fuse.SetAttrIn, n *node, p place, size int64) fuse.Statu
 	}
 	err = errors.Join(f.truncatePath(w, in, size), w.Close())
 	if dir, name, _ := f.tree.where(n); err == nil && kind == room.Object {
-		f.tree.detach(n)
-		f.notify.forgetName(dir, name)
+		f.notify.forgetNode(dir, name, n)
 	}
 	return f.status("truncate", p.full, err)
 }
