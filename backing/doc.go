@@ -23,6 +23,5 @@
 //
 // A store that lies in a directory of this machine also implements [Files]:
 // ordinary files with positions, modes and renames, for the scratch files
-// that editors put beside entries. One that other hosts write too is [Shared];
-// package joined puts a directory of this host beside it.
+// that editors put beside entries.
 package backing

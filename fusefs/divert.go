@@ -100,7 +100,8 @@ func (f *FS) takeOver(n, dir *node, name string, d room.Draft, thread uint32) *d
 	}
 	taken := f.beginLocked(d, n, thread)
 	n.mu.Unlock()
-	f.notify.forgetNode(dir, name, n)
+	f.tree.detach(n)
+	f.notify.forgetName(dir, name)
 	return taken
 }
 

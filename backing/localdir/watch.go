@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ctxfs/backing"
+	"ctxfs/backing/fanout"
 )
 
 // Watch reports changes in the directories that were used since the first
@@ -23,14 +24,14 @@ func (s *Store) Watch(ctx context.Context, token string) (<-chan backing.Event, 
 		return nil, told("watch", "", err)
 	}
 	defer s.end()
-	sub := newSubscriber()
+	sub := fanout.NewQueue()
 	if token != "" {
-		sub.add(backing.Event{Kind: backing.Resync})
+		sub.Add(backing.Event{Kind: backing.Resync})
 	}
 	if !s.watches.subscribe(ctx, sub) {
 		return nil, told("watch", "", errClosed)
 	}
-	return sub.out, nil
+	return sub.Out(), nil
 }
 
 // watches are the directories that events come from. A directory joins when
@@ -49,7 +50,7 @@ type watches struct {
 
 	mu   sync.RWMutex // guards dirs, subs, seq; never held across a system call
 	dirs map[backing.Key]bool
-	subs map[*subscriber]bool
+	subs map[*fanout.Queue]bool
 	seq  uint64 // of the newest event
 
 	poll    poller
@@ -65,7 +66,7 @@ func newWatches(t *tree, log *slog.Logger) *watches {
 		top:   procPath(t.fd),
 		log:   log,
 		dirs:  make(map[backing.Key]bool),
-		subs:  make(map[*subscriber]bool),
+		subs:  make(map[*fanout.Queue]bool),
 		poll:  poller{dirs: make(map[backing.Key]snapshot)},
 		every: pollEvery,
 		done:  make(chan struct{}),

@@ -188,23 +188,6 @@ func TestLostEventsBringAResync(t *testing.T) {
 	awaitKey(t, "write after the resync", events, "after")
 }
 
-func TestASubscriberThatDoesNotReadGetsOneResync(t *testing.T) {
-	sub := newSubscriber()
-	for i := range maxPending + 10 {
-		sub.add(backing.Event{Kind: backing.Changed, Key: backing.Key(fmt.Sprint(i))})
-	}
-	sub.add(backing.Event{Kind: backing.Changed, Key: "0"})
-	if list := sub.take(); len(list) != 1 || list[0].Kind != backing.Resync {
-		t.Fatalf("%d events wait", len(list))
-	}
-	for range 5 {
-		sub.add(backing.Event{Kind: backing.Changed, Key: "a"})
-	}
-	if list := sub.take(); len(list) != 1 || list[0].Key != "a" {
-		t.Fatalf("events %+v", list)
-	}
-}
-
 func TestWatchesOfWhatWasUsedEarlierBeginWithTheFirstWatch(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir, Options{})

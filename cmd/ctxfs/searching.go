@@ -8,11 +8,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"ctxfs/backing"
-	"ctxfs/fusefs"
 	"ctxfs/index"
 	"ctxfs/room"
 	"ctxfs/views"
@@ -28,15 +26,7 @@ const indexControl = "index"
 type searching struct {
 	*index.Index
 	started time.Time
-	temp    string                    // the directory of an index that ends with this process
-	mount   atomic.Pointer[fusefs.FS] // that the index gives way to; may be none
-}
-
-func (f *searching) asked() int64 {
-	if fs := f.mount.Load(); fs != nil {
-		return fs.Requests()
-	}
-	return 0
+	temp    string // the directory of an index that ends with this process
 }
 
 // openSearching opens the index of the store in dir. That of a store which
@@ -51,7 +41,7 @@ func openSearching(dir string, readOnly bool, src index.Source, log *slog.Logger
 		}
 		f.temp, path = temp, filepath.Join(temp, filepath.Base(indexFile))
 	}
-	f.Index = index.Open(path, src, index.Options{Log: log, Asked: f.asked})
+	f.Index = index.Open(path, src, index.Options{Log: log})
 	return f, nil
 }
 

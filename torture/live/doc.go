@@ -4,8 +4,7 @@
 //   - load_test.go: 64 processes that write, read, list and search at once.
 //   - term_test.go: SIGTERM while they work.
 //   - posix_test.go: go-fuse's posixtest on ordinary files.
-//   - fsx_test.go: random operations against models of ordinary files,
-//     variables (fsx_file_test.go) and entries (fsx_entry_test.go).
+//   - fsx_test.go: random operations against a model (full run only).
 //
 // docs/reliability.md says what is tried and what held. A bounded part runs in
 // go test, the whole by scripts/torture (-live.full). The tests need root, and

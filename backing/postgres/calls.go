@@ -1,0 +1,149 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"ctxfs/backing"
+)
+
+// Between two tries of one call.
+const (
+	firstPause = 5 * time.Millisecond
+	longPause  = 250 * time.Millisecond
+)
+
+// call runs f, which may be run twice, and again where the connection breaks,
+// until the store's timeout.
+func (s *Store) call(ctx context.Context, f func(context.Context, *pgxpool.Conn) error) error {
+	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
+	defer cancel()
+	for pause := firstPause; ; pause = min(2*pause, longPause) {
+		err := s.with(ctx, f)
+		if err == nil || judge(err) == final {
+			return fault(err)
+		}
+		if !s.pause(ctx, pause) {
+			return fault(lateError(ctx, err))
+		}
+	}
+}
+
+// with runs f on a connection of the pool.
+func (s *Store) with(ctx context.Context, f func(context.Context, *pgxpool.Conn) error) error {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return notSent{err}
+	}
+	defer conn.Release()
+	err = f(ctx, conn)
+	if err != nil && judge(err) == unknown {
+		// Its neighbours broke with it, more often than not.
+		s.pool.Reset()
+	}
+	return err
+}
+
+// pause reports whether there is time left after it.
+func (s *Store) pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// lateError is err, and that the time is over: what the context says of it
+// counts, what the last try met explains it.
+func lateError(ctx context.Context, err error) error {
+	if over := ctx.Err(); !errors.Is(err, over) {
+		return fmt.Errorf("%w: %w", over, err)
+	}
+	return err
+}
+
+// write runs f, which is one transaction that adds a change with the id it is
+// given, until it happened exactly once or certainly did not. blind says that
+// it happened, but that what f returns was lost with the connection.
+//
+// Where the connection breaks nobody knows whether the server got so far, nor
+// whether it is still at it. So a fence goes into the table of changes under
+// the same id: the index lets in one of the two. See resolve.
+func (s *Store) write(ctx context.Context, key backing.Key, f func(context.Context, *pgxpool.Conn, id) error) (wrote id, blind bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
+	defer cancel()
+	for pause := firstPause; ; pause = min(2*pause, longPause) {
+		id := newID()
+		s.feed.expect(id)
+		err := s.with(ctx, func(ctx context.Context, conn *pgxpool.Conn) error { return f(ctx, conn, id) })
+		if err == nil {
+			s.feed.committed(id, key)
+			return id, false, nil
+		}
+		v := judge(err)
+		if v == unknown {
+			happened, lost := s.resolve(ctx, key, id)
+			if lost != nil {
+				s.feed.committed(id, key)
+				return id, false, fmt.Errorf("%w: %w; %w", backing.ErrUnknown, fault(err), fault(lost))
+			}
+			if happened {
+				s.feed.committed(id, key)
+				return id, true, nil
+			}
+		}
+		s.feed.forget(id)
+		if v == final {
+			return id, false, fault(err)
+		}
+		if !s.pause(ctx, pause) {
+			return id, false, fault(lateError(ctx, err))
+		}
+	}
+}
+
+// resolve says what became of the write id: it puts a fence where the write's
+// change would be. Where the fence gets in the write did not happen, and never
+// will, although its statement may still be on its way to the server.
+func (s *Store) resolve(ctx context.Context, key backing.Key, id id) (happened bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.Timeout)
+	defer cancel()
+	dir, name := at(key)
+	var fenced bool
+	err = s.call(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+		var b pgx.Batch
+		b.Queue(`INSERT INTO ctxfs_changes (write, dir, name, fence) VALUES ($1, $2, $3, true) ON CONFLICT DO NOTHING`, id, dir, name)
+		b.Queue(`SELECT fence FROM ctxfs_changes WHERE write = $1`, id)
+		return inBatch(ctx, conn, &b, func(r pgx.BatchResults) error {
+			if _, err := r.Exec(); err != nil {
+				return err
+			}
+			return r.QueryRow().Scan(&fenced)
+		})
+	})
+	return !fenced, err
+}
+
+// inBatch sends b, which the server runs as one transaction in one round trip,
+// and has its results read. Before it is closed nothing is committed.
+func inBatch(ctx context.Context, conn *pgxpool.Conn, b *pgx.Batch, results func(pgx.BatchResults) error) error {
+	r := conn.SendBatch(ctx, b)
+	err := results(r)
+	closed := r.Close()
+	// A statement that missed is rolled back by no one: it changed nothing.
+	if err != nil && !errors.Is(err, errMissed) {
+		return err
+	}
+	if closed != nil {
+		return closed
+	}
+	return err
+}

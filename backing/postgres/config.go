@@ -1,0 +1,82 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+const (
+	maxConns       = 16              // of one store, where the URL has no pool_max_conns
+	connectTimeout = 5 * time.Second // where the URL has no connect_timeout
+)
+
+// configure reads url. Parameters that it has win over what is set here, but
+// for the isolation: the statements are written for read committed.
+func configure(url string, o Options) (*pgxpool.Config, error) {
+	c, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, err // pgx leaves the password out of it
+	}
+	if !strings.Contains(url, "pool_max_conns") {
+		c.MaxConns = maxConns
+	}
+	if !strings.Contains(url, "connect_timeout") {
+		c.ConnConfig.ConnectTimeout = min(connectTimeout, o.Timeout)
+	}
+	set := func(name, value string) {
+		if _, given := c.ConnConfig.RuntimeParams[name]; !given {
+			c.ConnConfig.RuntimeParams[name] = value
+		}
+	}
+	set("application_name", "ctxfs")
+	// What the server still does for a caller who gave up must end too.
+	set("statement_timeout", fmt.Sprint(o.Timeout.Milliseconds()))
+	set("idle_in_transaction_session_timeout", fmt.Sprint(o.Timeout.Milliseconds()))
+	// Every statement goes by keys: there is one plan for it, whatever it is asked.
+	set("plan_cache_mode", "force_generic_plan")
+	c.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
+	return c, nil
+}
+
+// connect returns a pool of connections to a database that has the schema.
+func connect(ctx context.Context, url string, o Options) (*pgxpool.Pool, error) {
+	c, err := configure(url, o)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout+connectTimeout)
+	defer cancel()
+	pool, err := pgxpool.NewWithConfig(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	err = pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error { return prepare(ctx, conn.Conn(), o) })
+	if err != nil {
+		pool.Close()
+		return nil, fault(err)
+	}
+	return pool, nil
+}
+
+// prepare looks at the server, and settles the schema.
+func prepare(ctx context.Context, conn *pgx.Conn, o Options) error {
+	var version int
+	var standby bool
+	err := conn.QueryRow(ctx, "SELECT current_setting('server_version_num')::int, pg_is_in_recovery()").Scan(&version, &standby)
+	if err != nil {
+		return err
+	}
+	if version < 130000 {
+		return fmt.Errorf("the server is PostgreSQL %d, 13 is the oldest that will do", version/10000)
+	}
+	if standby && !o.ReadOnly {
+		return errors.New("the server is a standby and takes no writes: name the primary, or several hosts with target_session_attrs=read-write, or open the store read-only")
+	}
+	return settleSchema(ctx, conn, o.ReadOnly)
+}

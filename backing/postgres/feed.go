@@ -1,0 +1,283 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"ctxfs/backing"
+	"ctxfs/backing/fanout"
+)
+
+// feed reads the changes that all hosts make, for every Watch of the store, on
+// a connection of its own.
+type feed struct {
+	s       *Store
+	ctx     context.Context // ends with the store
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	startMu sync.Mutex // held while the first Watch finds its place; taken before mu
+	started bool       // guarded by startMu
+
+	mu    sync.Mutex // guards what follows; never held across a round trip
+	subs  map[*fanout.Queue]bool
+	token string      // of what all subscribers have been told
+	own   map[id]bool // this store's writes that have not come by; nil until the first Watch
+
+	// Of the goroutine that polls.
+	place *snapshot
+	last  change // the newest that was seen
+}
+
+func newFeed(s *Store) *feed {
+	f := &feed{s: s, subs: make(map[*fanout.Queue]bool)}
+	f.ctx, f.cancel = context.WithCancel(context.Background())
+	return f
+}
+
+// Watch reports the changes of all hosts, wherever in the store. The store's
+// own are reported when they are committed, those of others within
+// Options.Poll and a round trip. A token resumes after its event, also in
+// another process, as long as the changes since then are kept.
+func (s *Store) Watch(ctx context.Context, token string) (<-chan backing.Event, error) {
+	if err := s.begin(""); err != nil {
+		return nil, told("watch", "", err)
+	}
+	defer s.end()
+	q := fanout.NewQueue()
+	if err := s.feed.join(ctx, q, token); err != nil {
+		return nil, told("watch", "", err)
+	}
+	return q.Out(), nil
+}
+
+func (f *feed) join(ctx context.Context, q *fanout.Queue, token string) error {
+	if err := f.start(ctx); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	f.subs[q] = true
+	f.mu.Unlock()
+	// From here on it misses nothing; what was before comes now, some of it twice.
+	var err error
+	if token != "" {
+		err = f.catchUp(ctx, q, token)
+	}
+	if err != nil {
+		f.leave(q)
+		return err
+	}
+	f.running.Go(func() {
+		defer f.leave(q)
+		q.Pump(ctx, f.ctx.Done())
+	})
+	return nil
+}
+
+func (f *feed) leave(q *fanout.Queue) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.subs, q)
+}
+
+// start finds the present place in the feed and begins to poll from there.
+func (f *feed) start(ctx context.Context) error {
+	f.startMu.Lock()
+	defer f.startMu.Unlock()
+	if f.ctx.Err() != nil {
+		return errClosed
+	}
+	if f.started {
+		return nil
+	}
+	err := f.s.call(ctx, func(ctx context.Context, conn *pgxpool.Conn) (err error) {
+		f.place, err = whole(ctx, conn, nil, change{})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	f.token, f.own = f.place.String(), make(map[id]bool)
+	f.mu.Unlock()
+	f.started = true
+	f.running.Go(f.run)
+	return nil
+}
+
+// catchUp tells q what happened since token, or that nobody knows.
+func (f *feed) catchUp(ctx context.Context, q *fanout.Queue, token string) error {
+	from, err := parseSnapshot(token)
+	var list []change
+	if err == nil {
+		err = f.s.call(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+			_, err := whole(ctx, conn, from, change{})
+			if err == nil {
+				list, _, err = since(ctx, conn, from)
+			}
+			return err
+		})
+	} else { // of another store
+		err = errBehind
+	}
+	if errors.Is(err, errBehind) {
+		q.Add(backing.Event{Kind: backing.Resync, Token: f.present()})
+		return nil
+	}
+	for _, c := range list {
+		if !c.key.Under(backing.Own) {
+			q.Add(backing.Event{Kind: backing.Changed, Key: c.key, Token: token})
+		}
+	}
+	return err
+}
+
+func (f *feed) present() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.token
+}
+
+// tell hands an event with the present token to every subscriber.
+func (f *feed) tell(ev backing.Event) {
+	if ev.Kind == backing.Changed && ev.Key.Under(backing.Own) {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	ev.Token = f.token
+	for q := range f.subs {
+		q.Add(ev)
+	}
+}
+
+// expect announces a write of this store: its change will be told when it is
+// committed, and not again when it comes by.
+func (f *feed) expect(id id) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.own != nil {
+		f.own[id] = true
+	}
+}
+
+// forget takes back what expect announced: the write did not happen.
+func (f *feed) forget(id id) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.own, id)
+}
+
+// committed tells of a write of this store that happened, or may have.
+func (f *feed) committed(_ id, key backing.Key) {
+	f.tell(backing.Event{Kind: backing.Changed, Key: key})
+}
+
+// came reports whether c is a write of this store.
+func (f *feed) came(c change) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	mine := f.own[c.write]
+	delete(f.own, c.write)
+	return mine
+}
+
+func (f *feed) close() {
+	f.startMu.Lock()
+	f.cancel()
+	f.startMu.Unlock()
+	f.running.Wait()
+}
+
+// run polls until the store ends, on one connection after the other.
+func (f *feed) run() {
+	for pause := firstPause; f.ctx.Err() == nil; pause = min(2*pause, longPause) {
+		conn, err := f.connect()
+		if err == nil {
+			pause = firstPause
+			err = f.follow(conn)
+			// Closing a connection that broke says so again.
+			_ = conn.Close(context.Background())
+		}
+		if f.ctx.Err() == nil {
+			f.s.o.Log.Warn("the changes of other hosts are not heard of for now", "err", err)
+			f.s.pause(f.ctx, pause)
+		}
+	}
+}
+
+func (f *feed) connect() (*pgx.Conn, error) {
+	ctx, cancel := context.WithTimeout(f.ctx, f.s.o.Timeout)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(ctx, f.s.pool.Config().ConnConfig)
+	if err != nil {
+		return nil, err
+	}
+	now, err := whole(ctx, conn, f.place, f.last)
+	if errors.Is(err, errBehind) {
+		f.resync(now)
+		err = nil
+	}
+	if err != nil {
+		_ = conn.Close(ctx) // err is the one to tell
+		return nil, err
+	}
+	return conn, nil
+}
+
+// resync goes on from now, and tells everybody that something was missed.
+func (f *feed) resync(now *snapshot) {
+	f.place, f.last = now, change{}
+	f.mu.Lock()
+	f.token = now.String()
+	clear(f.own)
+	f.mu.Unlock()
+	f.tell(backing.Event{Kind: backing.Resync})
+}
+
+// follow polls until the connection breaks or the store ends.
+func (f *feed) follow(conn *pgx.Conn) error {
+	tick := time.NewTicker(f.s.o.Poll)
+	defer tick.Stop()
+	for {
+		if err := f.poll(conn); err != nil {
+			return err
+		}
+		select {
+		case <-f.ctx.Done():
+			return f.ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+func (f *feed) poll(conn *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(f.ctx, f.s.o.Timeout)
+	defer cancel()
+	list, to, err := since(ctx, conn, f.place)
+	if errors.Is(err, errBehind) {
+		f.resync(to)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		f.last = c
+		if !f.came(c) {
+			// With the token from before them: who has read only some of them
+			// and resumes gets all again.
+			f.tell(backing.Event{Kind: backing.Changed, Key: c.key})
+		}
+	}
+	f.place = to
+	f.mu.Lock()
+	f.token = to.String()
+	f.mu.Unlock()
+	return nil
+}

@@ -1,0 +1,96 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"io/fs"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"ctxfs/backing"
+)
+
+// Versions lists the kept versions of key, oldest first.
+func (s *Store) Versions(ctx context.Context, key backing.Key) ([]backing.Version, error) {
+	if err := s.begin(key); err != nil {
+		return nil, told("list versions of", key, err)
+	}
+	defer s.end()
+	var list []backing.Version
+	err := s.call(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+		list = nil
+		dir, name := at(key)
+		rows, err := conn.Query(ctx, "SELECT n, "+columns+" FROM ctxfs_versions WHERE dir = $1 AND name = $2 ORDER BY n", dir, name)
+		if err != nil {
+			return err
+		}
+		var n int
+		var a attributes
+		_, err = pgx.ForEachRow(rows, append([]any{&n}, a.fields()...), func() error {
+			list = append(list, backing.Version{N: n, Size: a.size, ModTime: time.Unix(0, a.mtime), Mode: fs.FileMode(a.mode),
+				UID: uint32(a.uid), GID: uint32(a.gid), Revision: revision(a.rev)})
+			return nil
+		})
+		return err
+	})
+	return list, told("list versions of", key, err)
+}
+
+// restoreSQL adds the version $3 where there is none of this number.
+const restoreSQL = `
+WITH held AS (
+  SELECT body FROM ctxfs_loose WHERE body = $10 AND $13::boolean FOR UPDATE
+), kept AS (
+  INSERT INTO ctxfs_versions (dir, name, n, ` + columns + `, body)
+  SELECT $1::bytea, $2::bytea, $3::integer, $4::bigint, $5::bigint, $6::integer, $7::bigint, $8::bigint, $9::uuid, $10::uuid
+  WHERE NOT $13::boolean OR EXISTS (SELECT FROM held)
+  ON CONFLICT DO NOTHING RETURNING 1
+), chunks AS (
+  INSERT INTO ctxfs_chunks (body, off, data)
+  SELECT $10::uuid, o, d FROM kept, unnest($11::bigint[], $12::bytea[]) AS piece(o, d)
+), published AS (
+  DELETE FROM ctxfs_loose USING kept WHERE $13::boolean AND body = $10
+)
+INSERT INTO ctxfs_changes (write, dir, name) SELECT $9::uuid, $1::bytea, $2::bytea FROM kept RETURNING 1`
+
+// RestoreVersion puts back version n of key.
+func (s *Store) RestoreVersion(ctx context.Context, key backing.Key, n int, r io.Reader, modTime time.Time) error {
+	return told(fmt.Sprintf("restore version %d of", n), key, s.restoreVersion(ctx, key, n, r, modTime))
+}
+
+func (s *Store) restoreVersion(ctx context.Context, key backing.Key, n int, r io.Reader, modTime time.Time) error {
+	if err := s.beginWrite(key); err != nil {
+		return err
+	}
+	defer s.end()
+	if n < 1 {
+		return backing.ErrNotFound
+	}
+	b, err := s.stage(ctx, r)
+	if err != nil {
+		return err
+	}
+	if modTime.IsZero() {
+		modTime = time.Now()
+	}
+	dir, name := at(key)
+	offs, pieces := cut(b.small)
+	a := attributes{size: b.size, mtime: nanoseconds(modTime)}
+	a.own()
+	_, _, err = s.write(ctx, key, func(ctx context.Context, conn *pgxpool.Conn, id id) error {
+		rows, err := conn.Query(ctx, restoreSQL, dir, name, n, a.size, a.mtime, a.mode, a.uid, a.gid, id, b.of(id), offs, pieces, b.isLarge())
+		if err != nil {
+			return err
+		}
+		return missed(one(rows, new(int)))
+	})
+	if errors.Is(err, errMissed) {
+		return backing.ErrExists
+	}
+	return err
+}
