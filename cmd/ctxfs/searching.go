@@ -26,28 +26,61 @@ const indexControl = "index"
 type searching struct {
 	*index.Index
 	started time.Time
-	temp    string // the directory of an index that ends with this process
+	path    string   // of the file, for others
+	own     *os.File // the directory that it lies in; nil with temp
+	temp    string   // the directory of an index that ends with this process
 }
 
 // openSearching opens the index of the store in dir. That of a store which
 // cannot be written lies elsewhere, for as long as this process lives.
 func openSearching(dir string, readOnly bool, src index.Source, log *slog.Logger) (*searching, error) {
-	f := &searching{started: time.Now()}
-	path := filepath.Join(dir, indexFile)
+	f := &searching{started: time.Now(), path: filepath.Join(dir, indexFile)}
+	var at string
+	var err error
 	if readOnly {
-		temp, err := os.MkdirTemp("", "ctxfs-index-")
-		if err != nil {
+		if f.temp, err = os.MkdirTemp("", "ctxfs-index-"); err != nil {
 			return nil, fmt.Errorf("make a place for the index of a store that cannot be written: %w", err)
 		}
-		f.temp, path = temp, filepath.Join(temp, filepath.Base(indexFile))
+		f.path = filepath.Join(f.temp, filepath.Base(indexFile))
+		at = f.path
+	} else {
+		// By a descriptor: the directory may be swapped for a symbolic link.
+		if f.own, err = openBelow(dir, backing.Own); err != nil {
+			return nil, fmt.Errorf("open the directory of the index: %w", err)
+		}
+		at = fmt.Sprintf("/proc/self/fd/%d/%s", f.own.Fd(), filepath.Base(indexFile))
 	}
-	f.Index = index.Open(path, src, index.Options{Log: log})
+	f.Index = index.Open(at, src, index.Options{Log: log})
 	return f, nil
+}
+
+// openBelow opens the directory of that name in dir, which may be a link to no
+// other place.
+func openBelow(dir, name string) (*os.File, error) {
+	top, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	f, err := top.Open(name)
+	if cerr := top.Close(); err == nil && cerr != nil {
+		return nil, errors.Join(cerr, f.Close())
+	}
+	return f, err
+}
+
+// Status names the file by its path in the store.
+func (f *searching) Status(ctx context.Context) index.Status {
+	s := f.Index.Status(ctx)
+	s.Path = f.path
+	return s
 }
 
 // Close closes the index.
 func (f *searching) Close() error {
 	err := f.Index.Close()
+	if f.own != nil {
+		err = errors.Join(err, f.own.Close())
+	}
 	if f.temp != "" {
 		err = errors.Join(err, os.RemoveAll(f.temp))
 	}

@@ -3,6 +3,7 @@
 //
 //   - load_test.go: 64 processes that write, read, list and search at once.
 //   - term_test.go: SIGTERM while they work.
+//   - attack_test.go: directories of the store are swapped for symbolic links.
 //   - posix_test.go: go-fuse's posixtest on ordinary files.
 //   - fsx_test.go: random operations against a model (full run only).
 //
