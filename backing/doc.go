@@ -23,5 +23,6 @@
 //
 // A store that lies in a directory of this machine also implements [Files]:
 // ordinary files with positions, modes and renames, for the scratch files
-// that editors put beside entries.
+// that editors put beside entries. One that other hosts write too is [Shared];
+// package joined puts a directory of this host beside it.
 package backing

@@ -30,6 +30,20 @@ type Files interface {
 	StatFS(ctx context.Context) (FSStat, error)
 }
 
+// Shared is the optional capability of a store that other hosts write at the
+// same time. What looks like left by a crash there may be what another host is
+// just doing, and what was read of it once may be old.
+type Shared interface {
+	// Shared does nothing.
+	Shared()
+}
+
+// IsShared reports whether other hosts write s.
+func IsShared(s Store) bool {
+	_, ok := s.(Shared)
+	return ok
+}
+
 // File is an open ordinary file.
 type File interface {
 	io.ReaderAt

@@ -19,12 +19,14 @@ func (f *FS) attributes(ctx context.Context, n *node, p place) (room.Info, error
 		return info, nil // of this revision, and those don't change
 	}
 	if info.Kind == room.Plain {
-		if file := n.open(); file != nil {
-			m, err := file.Stat()
-			if err != nil {
-				return info, err
-			}
-			return plainInfo(info.Name, m), nil
+		now := info
+		found, err := n.through(false, func(h *plainFile) error {
+			m, err := h.Stat()
+			now = plainInfo(info.Name, m)
+			return err
+		})
+		if found {
+			return now, err
 		}
 	}
 	now, err := p.room.Stat(ctx, p.path())
@@ -121,8 +123,14 @@ func (f *FS) resize(in *fuse.SetAttrIn, n *node, p place, size int64) fuse.Statu
 	case kind == room.Dir:
 		return fuse.EISDIR
 	}
-	if file := f.writable(n, in); file != nil {
-		return f.status("truncate", p.full, file.Truncate(size))
+	if fh, ok := in.GetFh(); ok {
+		if h, ok := f.handles.get(fh).(*plainFile); ok {
+			return f.status("truncate", p.full, h.Truncate(size))
+		}
+	}
+	// Any other handle will do where the file has no name any more.
+	if found, err := n.through(true, func(h *plainFile) error { return h.Truncate(size) }); found {
+		return f.status("truncate", p.full, err)
 	}
 	if dir, name, _ := f.tree.where(n); kind == room.Object {
 		f.keepOpened(dir, name)
@@ -133,8 +141,7 @@ func (f *FS) resize(in *fuse.SetAttrIn, n *node, p place, size int64) fuse.Statu
 	}
 	err = errors.Join(f.truncatePath(w, in, size), w.Close())
 	if dir, name, _ := f.tree.where(n); err == nil && kind == room.Object {
-		f.tree.detach(n)
-		f.notify.forgetName(dir, name)
+		f.notify.forgetNode(dir, name, n)
 	}
 	return f.status("truncate", p.full, err)
 }

@@ -100,8 +100,7 @@ func (f *FS) takeOver(n, dir *node, name string, d room.Draft, thread uint32) *d
 	}
 	taken := f.beginLocked(d, n, thread)
 	n.mu.Unlock()
-	f.tree.detach(n)
-	f.notify.forgetName(dir, name)
+	f.notify.forgetNode(dir, name, n)
 	return taken
 }
 

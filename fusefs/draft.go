@@ -172,18 +172,20 @@ func (f *FS) publish(d *draft, commit func() error) error {
 		return err
 	}
 	f.stats.commits.Add(1)
-	if f.tree.find(d.dir, d.name) != nil {
-		f.tree.drop(d.dir, d.name)
-		f.notify.forgetName(d.dir, d.name)
+	if n := f.tree.find(d.dir, d.name); n != nil {
+		f.notify.forgetNode(d.dir, d.name, n)
 	}
 	f.notify.committed(d.dir, d.name, d.Info().Revision)
 	return nil
 }
 
+// rejected is how the name of a refused draft ends, after that of its file.
+const rejected = ".rej"
+
 // refuse lets the room keep what was refused, and shows where.
 func (f *FS) refuse(d *draft, err error) {
 	d.Refuse(f.ctx, err)
-	f.notify.appeared(d.dir, d.name+".rej")
+	f.notify.appeared(d.dir, d.name+rejected)
 }
 
 // letGo closes a handle. With the last one the draft ends: what was not

@@ -1,11 +1,12 @@
 package fusefs
 
 import (
+	"errors"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 
-	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 
 	"ctxfs/backing"
@@ -78,29 +79,29 @@ func (t *handles) all() []any {
 	return all
 }
 
-// open returns an open handle of a Plain file, nil if there is none: what has
-// been removed is reachable through it only.
-func (n *node) open() *plainFile {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if len(n.files) == 0 {
-		return nil
-	}
-	return n.files[len(n.files)-1]
-}
-
-// writable is the open handle that a truncate goes through: that of the request
-// if it has one, else any that was opened for writing.
-func (f *FS) writable(n *node, in *fuse.SetAttrIn) *plainFile {
-	if fh, ok := in.GetFh(); ok {
-		if h, ok := f.handles.get(fh).(*plainFile); ok {
-			return h
+// through calls do with an open handle of a Plain file, one that was opened for
+// writing if writes is set: what has been removed is reachable so only. found is
+// false where there is none. The handle may be somebody else's, who closes it
+// meanwhile; then do is called again with another one.
+func (n *node) through(writes bool, do func(*plainFile) error) (found bool, err error) {
+	for {
+		h := n.someFile(writes)
+		if h == nil {
+			return false, nil
+		}
+		if err := do(h); !errors.Is(err, os.ErrClosed) {
+			return true, err
 		}
 	}
+}
+
+// someFile returns the youngest open handle of a Plain file, nil if there is
+// none.
+func (n *node) someFile(writes bool) *plainFile {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, h := range n.files {
-		if h.writes {
+	for _, h := range slices.Backward(n.files) {
+		if h.writes || !writes {
 			return h
 		}
 	}
@@ -110,12 +111,22 @@ func (f *FS) writable(n *node, in *fuse.SetAttrIn) *plainFile {
 // removed reports whether n is an ordinary file that is open and has no name
 // any more, which st_nlink tells.
 func (n *node) removed() bool {
-	file := n.open()
-	if file == nil {
-		return false
-	}
 	var st unix.Stat_t
-	return unix.Fstat(int(file.Fd()), &st) == nil && st.Nlink == 0
+	found, err := n.through(false, func(h *plainFile) error {
+		err := unix.Fstat(int(h.Fd()), &st)
+		if !n.has(h) {
+			return os.ErrClosed // and its descriptor may have been another file's
+		}
+		return err
+	})
+	return found && err == nil && st.Nlink == 0
+}
+
+// has reports whether h is open: it is taken out before it is closed.
+func (n *node) has(h *plainFile) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Contains(n.files, h)
 }
 
 func (n *node) addFile(p *plainFile) {
@@ -127,10 +138,5 @@ func (n *node) addFile(p *plainFile) {
 func (n *node) removeFile(p *plainFile) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for i, q := range n.files {
-		if p == q {
-			n.files = append(n.files[:i], n.files[i+1:]...)
-			return
-		}
-	}
+	n.files = slices.DeleteFunc(n.files, func(q *plainFile) bool { return p == q })
 }

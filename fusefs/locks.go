@@ -258,7 +258,7 @@ func (t *locks) number(n *node) uint64 { return n.lockNumber(n.place.full) }
 // node's: who has a lock has the file open, and so the kernel keeps the node.
 func (n *node) lockNumber(full string) uint64 {
 	if n.describe().Kind == room.Object {
-		return inoOf(n.seed, full)
+		return inoOf(n.tree.seed, full)
 	}
 	return n.id
 }

@@ -3,6 +3,7 @@ package fusefs
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -51,8 +52,12 @@ func (f *FS) Lookup(cancel <-chan struct{}, h *fuse.InHeader, name string, out *
 	n, info, err := f.lookup(f.request(cancel), h, dir, name, p)
 	if errors.Is(err, backing.ErrNotFound) {
 		// The name's absence is worth keeping: searches ask each
-		// directory for ignore files.
-		out.SetEntryTimeout(dir.since(seen, cached(dir.describe())))
+		// directory for ignore files. A .rej comes with the answer to
+		// a request that may hold the directory, so that it cannot be
+		// announced before (RENAME).
+		if !strings.HasSuffix(name, rejected) {
+			out.SetEntryTimeout(dir.since(seen, cached(dir.describe())))
+		}
 		return fuse.OK
 	}
 	if err != nil {

@@ -41,14 +41,15 @@ func join(dir, name string) string {
 	return dir + "/" + name
 }
 
-// node is one thing that the kernel knows by number.
+// node is one thing that the kernel knows by number. There may be a hundred
+// thousand of them: the order of the fields leaves no gaps.
 type node struct {
 	id      uint64
 	dir     *node  // nil at the top; with name, place and lookups guarded by tree.mu
 	name    string // in dir
 	place   place
 	lookups uint64 // that the kernel has not taken back
-	seed    string // of file numbers, set once
+	tree    *tree  // set once
 
 	// Of a directory.
 	changes atomic.Uint64 // counts announcements of changes in it
@@ -57,7 +58,7 @@ type node struct {
 	mu    sync.Mutex // guards what follows
 	info  room.Info
 	draft *draft // not nil: the node is, or was, a draft's
-	opens int    // read-only opens of an Object
+	opens int32  // read-only opens of an Object
 	// wasDraft: the kernel's pages of it may be those of a draft.
 	wasDraft bool
 	files    []*plainFile // open handles of a Plain file
@@ -102,7 +103,7 @@ func (n *node) describe() room.Info {
 func (n *node) ino(info room.Info, full string) uint64 {
 	switch {
 	case info.Kind == room.Object:
-		return inoOf(n.seed, full)
+		return inoOf(n.tree.seed, full)
 	case info.Number != 0:
 		return info.Number | 1<<62
 	}

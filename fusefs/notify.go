@@ -40,6 +40,14 @@ func (t *notifier) forgetName(dir *node, name string) {
 	}
 }
 
+// forgetNode is forgetName for a name that has led to n. The tree forgets that
+// after the kernel has: whoever finds no node under a name relies on it that
+// the kernel does not either, and a LOOKUP meanwhile finds another node.
+func (t *notifier) forgetNode(dir *node, name string, n *node) {
+	t.forgetName(dir, name)
+	t.f.tree.detach(n)
+}
+
 // entry tells the kernel to drop a name. That it does not have it, or has
 // been unmounted, is no error.
 func (t *notifier) entry(dir *node, name string) {
@@ -162,17 +170,16 @@ func (t *notifier) announce(path string, deep bool) {
 		// The name leads the kernel to the draft that was committed, and
 		// is looked up each time anyway.
 	case n == nil || err != nil:
-		t.f.tree.dropIf(dir, name, n)
 		dir.changes.Add(1)
 		t.entry(dir, name)
+		t.f.tree.dropIf(dir, name, n) // last, see forgetNode
 		t.pages(dir)
 	case !n.same(info):
 		if n.become(info) {
-			dir.changes.Add(1)
+			t.forgetName(dir, name)
 		} else {
-			t.f.tree.detach(n)
+			t.forgetNode(dir, name, n)
 		}
-		t.forgetName(dir, name)
 		t.pages(n)
 	}
 }

@@ -95,7 +95,7 @@ func (f *FS) lookAgain(in *fuse.OpenIn, n *node, v *diversion, out *fuse.OpenOut
 		return f.openShared(in, n, out)
 	}
 	dir, name, _ := f.tree.where(n)
-	f.tree.detach(n)
+	f.notify.forgetNode(dir, name, n)
 	f.send(in, &diversion{slot: slot{dir.id, name}, from: n})
 	return fuse.Status(syscall.ESTALE)
 }

@@ -18,6 +18,12 @@ type stats struct {
 	notices                       atomic.Int64 // sent to the kernel
 }
 
+// Requests counts what programs have asked for since the mount began, as far as
+// it costs the daemon time: names, opens, contents.
+func (f *FS) Requests() int64 {
+	return f.stats.lookups.Load() + f.stats.opens.Load() + f.stats.reads.Load() + f.stats.writes.Load()
+}
+
 // Stats is what .ctxfs/stats shows.
 func (f *FS) Stats() map[string]any {
 	s := map[string]any{

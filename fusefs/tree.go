@@ -28,8 +28,7 @@ type slot struct {
 
 func newTree(root *node, seed string) *tree {
 	t := &tree{nodes: map[uint64]*node{}, named: map[slot]*node{}, root: root, lastID: 1, seed: seed}
-	root.seed = seed
-	root.id, root.lookups = 1, 1
+	root.id, root.lookups, root.tree = 1, 1, t
 	t.nodes[1] = root
 	return t
 }
@@ -62,7 +61,7 @@ func (t *tree) lookup(dir *node, name string, p place, info room.Info) *node {
 // add gives n an id and counts it as looked up once. t.mu is held.
 func (t *tree) add(n *node) {
 	t.lastID++
-	n.id, n.lookups, n.seed = t.lastID, 1, t.seed
+	n.id, n.lookups, n.tree = t.lastID, 1, t
 	t.nodes[n.id] = n
 }
 

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -22,25 +23,24 @@ const page = 1000
 // below it, and puts it into the backlog, the oldest first. It reads no
 // entry. x.mu is held.
 func (x *Index) compare(ctx context.Context, dir string) error {
-	known, err := x.known(ctx, dir)
-	if err != nil {
-		return err
+	c := comparison{Index: x, seen: map[string]bool{}}
+	err := c.walk(ctx, dir)
+	if err == nil {
+		err = c.gone(ctx, dir)
 	}
-	var differ []string
-	if err := x.walk(dir, known, &differ); err != nil {
-		if x.ctx.Err() != nil {
-			return nil // the next start begins anew
-		}
+	switch {
+	case isDatabase(err):
+		return err
+	case err != nil && x.ctx.Err() != nil:
+		return nil // the next start begins anew
+	case err != nil:
 		x.log.Warn("a directory could not be compared with the index", "dir", dir, "err", err)
 		return nil
 	}
-	for p := range known {
-		differ = append(differ, p) // it is there no more
-	}
-	slices.SortFunc(differ, func(a, b string) int {
-		return strings.Compare(path.Base(a)+"/"+a, path.Base(b)+"/"+b)
+	slices.SortFunc(c.differ, func(a, b string) int {
+		return cmp.Or(strings.Compare(path.Base(a), path.Base(b)), strings.Compare(a, b))
 	})
-	for _, p := range differ {
+	for _, p := range c.differ {
 		if !x.todo[p] {
 			x.todo[p] = true
 			x.backlog = append(x.backlog, p)
@@ -57,59 +57,101 @@ func (x *Index) compare(ctx context.Context, dir string) error {
 	return nil
 }
 
-// known returns the revisions that the index has of dir and all below it.
-func (x *Index) known(ctx context.Context, dir string) (map[string]string, error) {
-	query, args := "SELECT dir, name, revision FROM entry", []any(nil)
+// comparison goes through a directory and all below it, with what is known of
+// one directory in memory at a time.
+type comparison struct {
+	*Index
+	seen   map[string]bool // directories that are there
+	differ []string        // paths
+}
+
+// walk finds what differs in dir and below it, where it is there.
+func (c *comparison) walk(ctx context.Context, dir string) error {
+	known, err := c.known(ctx, dir)
+	if err != nil {
+		return err
+	}
+	for after := ""; ; {
+		infos, err := c.src.List(c.ctx, dir, after, page)
+		if gone(err) {
+			delete(c.seen, dir)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		c.seen[dir] = true
+		for _, info := range infos {
+			p := strings.TrimPrefix(dir+"/"+info.Name, "/")
+			switch {
+			case info.Kind == room.Dir:
+				if err := c.walk(ctx, p); err != nil {
+					return err
+				}
+			case info.Kind == room.Object && info.Size > 0 && codec.IsEntry(info.Name):
+				if known[info.Name] != string(info.Revision) {
+					c.differ = append(c.differ, p)
+				}
+				delete(known, info.Name)
+			}
+		}
+		if len(infos) < page {
+			break
+		}
+		after = infos[len(infos)-1].Name
+	}
+	c.missing(dir, known)
+	return nil
+}
+
+// missing adds members of dir that the index knows and that are there no more.
+func (c *comparison) missing(dir string, known map[string]string) {
+	for name := range known {
+		c.differ = append(c.differ, strings.TrimPrefix(dir+"/"+name, "/"))
+	}
+}
+
+// gone finds what the index knows in directories that are not there any more.
+func (c *comparison) gone(ctx context.Context, dir string) error {
+	query, args := "SELECT DISTINCT dir FROM entry", []any(nil)
 	if dir != "" {
 		query += " WHERE dir = ? OR dir > ? AND dir < ?"
 		args = []any{dir, dir + "/", dir + "0"}
 	}
-	rows, err := x.w.QueryContext(ctx, query, args...)
+	dirs, err := column[string](ctx, c.w, query, args...)
+	if err != nil {
+		return err
+	}
+	for _, d := range dirs {
+		if c.seen[d] {
+			continue
+		}
+		known, err := c.known(ctx, d)
+		if err != nil {
+			return err
+		}
+		c.missing(d, known)
+	}
+	return nil
+}
+
+// known returns the revisions that the index has of the members of dir, by
+// their names.
+func (x *Index) known(ctx context.Context, dir string) (map[string]string, error) {
+	rows, err := x.w.QueryContext(ctx, "SELECT name, revision FROM entry WHERE dir = ?", dir)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	known := map[string]string{}
 	for rows.Next() {
-		var dir, name, revision string
-		if err := rows.Scan(&dir, &name, &revision); err != nil {
+		var name, revision string
+		if err := rows.Scan(&name, &revision); err != nil {
 			return nil, err
 		}
-		known[dir+"/"+name] = revision
+		known[name] = revision
 	}
 	return known, rows.Err()
-}
-
-// walk adds what differs from known in dir to differ, and takes what it saw
-// out of known.
-func (x *Index) walk(dir string, known map[string]string, differ *[]string) error {
-	for after := ""; ; {
-		infos, err := x.src.List(x.ctx, dir, after, page)
-		if gone(err) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		for _, info := range infos {
-			p := strings.TrimPrefix(dir+"/"+info.Name, "/")
-			switch {
-			case info.Kind == room.Dir:
-				if err := x.walk(p, known, differ); err != nil {
-					return err
-				}
-			case info.Kind == room.Object && info.Size > 0 && codec.IsEntry(info.Name):
-				if known[p] != string(info.Revision) {
-					*differ = append(*differ, p)
-				}
-				delete(known, p)
-			}
-		}
-		if len(infos) < page {
-			return nil
-		}
-		after = infos[len(infos)-1].Name
-	}
 }
 
 // isDatabase reports whether err comes from the file of the index.

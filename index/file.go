@@ -50,8 +50,8 @@ func dsn(path string, readOnly bool) string {
 		q.Add("_pragma", "query_only(1)")
 	} else {
 		q.Add("_pragma", "journal_mode(WAL)")
-		q.Add("_pragma", "synchronous(OFF)")   // see mark
-		q.Add("_pragma", "cache_size(-16384)") // KiB
+		q.Add("_pragma", "synchronous(OFF)")  // see mark
+		q.Add("_pragma", "cache_size(-4096)") // KiB
 	}
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
 }

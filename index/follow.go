@@ -31,14 +31,13 @@ type Source interface {
 // Options of [Open]. The zero value works.
 type Options struct {
 	Log *slog.Logger // nil is slog.Default()
+	// Asked counts what programs have asked of the mount. While it grows fast
+	// the index, which nobody waits for, leaves the processors to them. May be nil.
+	Asked func() int64
 }
 
 // Patience is how long who asks waits for the index to follow.
 const Patience = time.Second
-
-// turn is how long the index writes before others get their turn: what is
-// committed meanwhile, and the end of the program, wait for no longer.
-const turn = 250 * time.Millisecond
 
 // retryAfter is how long the index waits when its file could not be written.
 const retryAfter = 2 * time.Second
@@ -47,9 +46,10 @@ const retryAfter = 2 * time.Second
 // source.
 type Index struct {
 	*Reader
-	path string
-	src  Source
-	log  *slog.Logger
+	path  string
+	src   Source
+	log   *slog.Logger
+	asked func() int64 // see Options.Asked
 
 	ctx  context.Context // of the index's own work
 	stop context.CancelFunc
@@ -75,7 +75,10 @@ func Open(path string, src Source, o Options) *Index {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	x := &Index{Reader: &Reader{path: path, content: src}, path: path, src: src, log: o.Log,
+	if o.Asked == nil {
+		o.Asked = func() int64 { return 0 }
+	}
+	x := &Index{Reader: &Reader{path: path, content: src}, path: path, src: src, log: o.Log, asked: o.Asked,
 		wake: make(chan struct{}, 1), todo: map[string]bool{}}
 	x.ctx, x.stop = context.WithCancel(context.Background())
 	x.busy()
@@ -110,7 +113,7 @@ func (x *Index) changed(batch []entries.Change) {
 	for len(batch) > 0 && x.ctx.Err() == nil {
 		n := 0
 		err := x.write(func(ctx context.Context) (err error) {
-			n, err = x.forATurn(len(batch), func(i int) error { return x.look(ctx, batch[i]) })
+			n, err = x.forATurn(turn, len(batch), func(i int) error { return x.look(ctx, batch[i]) })
 			return err
 		})
 		if err != nil {
@@ -119,21 +122,6 @@ func (x *Index) changed(batch []entries.Change) {
 		}
 		batch = batch[n:]
 	}
-}
-
-// forATurn calls do with the numbers below n until its turn, or the index,
-// ends, and returns how often.
-func (x *Index) forATurn(n int, do func(i int) error) (int, error) {
-	end := time.Now().Add(turn)
-	for i := range n {
-		if x.ctx.Err() != nil || i > 0 && time.Now().After(end) {
-			return i, nil
-		}
-		if err := do(i); err != nil {
-			return i, err
-		}
-	}
-	return n, nil
 }
 
 // look deals with one change. x.mu is held.
@@ -163,46 +151,6 @@ func (x *Index) one(ctx context.Context, p string) error {
 		return nil
 	}
 	return err
-}
-
-// drain works off the backlog, a turn at a time.
-func (x *Index) drain() {
-	for {
-		select {
-		case <-x.ctx.Done():
-			return
-		case <-x.wake:
-		}
-		for x.drainTurn() {
-		}
-	}
-}
-
-func (x *Index) drainTurn() (more bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.ctx.Err() != nil {
-		return false
-	}
-	if len(x.backlog) == 0 {
-		x.rest()
-		return false
-	}
-	n := 0
-	err := x.write(func(ctx context.Context) (err error) {
-		n, err = x.forATurn(len(x.backlog), func(i int) error { return x.one(ctx, x.backlog[i]) })
-		return err
-	})
-	if err != nil {
-		x.again(err)
-		return false
-	}
-	for _, p := range x.backlog[:n] {
-		delete(x.todo, p)
-	}
-	x.backlog = x.backlog[n:]
-	x.rest()
-	return len(x.backlog) > 0
 }
 
 // busy notes that there is something to do besides the reported changes.

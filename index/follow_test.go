@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -123,6 +124,35 @@ func overwriteFrom(b *bench, path string, off int64) {
 		_, err := f.WriteAt([]byte(strings.Repeat("\xa5", 512)), off)
 		b.ok(err)
 	}
+}
+
+func TestIndexGivesWayAndIsFinishedAllTheSame(t *testing.T) {
+	dir := t.TempDir()
+	const n = 300
+	if err := makeMany(dir, n, "text"); err != nil {
+		t.Fatal(err)
+	}
+	var count atomic.Int64
+	b := openAskedBench(t, dir, func() int64 { return count.Add(1_000_000) })
+	b.until("all are indexed", func() bool {
+		s := b.Status(ctx)
+		return !s.Building && s.Entries == n
+	})
+	if count.Load() == 0 {
+		t.Error("the index never asked how busy the mount is")
+	}
+}
+
+func TestDirectoryThatIsGoneLeavesTheIndex(t *testing.T) {
+	b := newBench(t)
+	b.outside("carol/s1/20260101T000000-y.md", content("tags: []\n", "one"))
+	b.outside("carol/20260101T000000-x.md", content("tags: []\n", "two"))
+	b.outside("dora/20260101T000000-z.md", content("tags: []\n", "three"))
+	b.settled()
+	b = b.reopen(func() { b.ok(os.RemoveAll(filepath.Join(b.dir, "carol"))) })
+	b.until("the rest is left", func() bool { return slices.Equal(b.find(Query{}), []string{"dora/20260101T000000-z.md"}) })
+	b.wants(Query{Words: "one"})
+	b.wants(Query{Words: "two"})
 }
 
 func TestIndexRemovedWhileItIsInUseIsMadeAnew(t *testing.T) {

@@ -32,7 +32,9 @@ type bench struct {
 
 func newBench(t testing.TB) *bench { return openBench(t, t.TempDir()) }
 
-func openBench(t testing.TB, dir string) *bench {
+func openBench(t testing.TB, dir string) *bench { return openAskedBench(t, dir, nil) }
+
+func openAskedBench(t testing.TB, dir string, asked func() int64) *bench {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	store, err := localdir.Open(dir, localdir.Options{Log: log})
@@ -44,7 +46,7 @@ func openBench(t testing.TB, dir string) *bench {
 		t.Fatal(err)
 	}
 	b := &bench{t: t, dir: dir, store: store, room: e}
-	b.Index = Open(b.file(), e, Options{Log: log})
+	b.Index = Open(b.file(), e, Options{Log: log, Asked: asked})
 	t.Cleanup(b.close)
 	return b
 }

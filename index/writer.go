@@ -11,7 +11,7 @@ import (
 )
 
 // seenWords bounds how many words are known to be stored, see writer.seen.
-const seenWords = 1 << 18
+const seenWords = 1 << 16
 
 // writer changes the file. It is used by one goroutine at a time.
 type writer struct {

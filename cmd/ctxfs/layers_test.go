@@ -18,8 +18,9 @@ var ofRooms = []string{"room", "backing", "codec"}
 var layers = map[string][]string{
 	"codec":                   {},
 	"backing":                 {"codec"},
-	"backing/fanout":          {"backing"},
 	"backing/localdir":        {"backing", "backing/fanout", "codec"},
+	"backing/joined":          {"backing"},
+	"backing/fanout":          {"backing"},
 	"backing/postgres":        {"backing", "backing/fanout", "codec"},
 	"backing/storetest":       {"backing", "codec"},
 	"backing/postgres/pgtest": {},

@@ -8,9 +8,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"ctxfs/backing"
+	"ctxfs/fusefs"
 	"ctxfs/index"
 	"ctxfs/room"
 	"ctxfs/views"
@@ -26,9 +28,17 @@ const indexControl = "index"
 type searching struct {
 	*index.Index
 	started time.Time
-	path    string   // of the file, for others
-	own     *os.File // the directory that it lies in; nil with temp
-	temp    string   // the directory of an index that ends with this process
+	path    string                    // of the file, for others
+	own     *os.File                  // the directory that it lies in; nil with temp
+	temp    string                    // the directory of an index that ends with this process
+	mount   atomic.Pointer[fusefs.FS] // that the index gives way to; may be none
+}
+
+func (f *searching) asked() int64 {
+	if fs := f.mount.Load(); fs != nil {
+		return fs.Requests()
+	}
+	return 0
 }
 
 // openSearching opens the index of the store in dir. That of a store which
@@ -50,7 +60,7 @@ func openSearching(dir string, readOnly bool, src index.Source, log *slog.Logger
 		}
 		at = fmt.Sprintf("/proc/self/fd/%d/%s", f.own.Fd(), filepath.Base(indexFile))
 	}
-	f.Index = index.Open(at, src, index.Options{Log: log})
+	f.Index = index.Open(at, src, index.Options{Log: log, Asked: f.asked})
 	return f, nil
 }
 

@@ -9,7 +9,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"syscall"
 
 	"ctxfs/backing/localdir"
@@ -22,16 +21,6 @@ import (
 // minProcs is the least GOMAXPROCS of a daemon: blocked reads of /dev/fuse
 // hold threads, so that more than there are cores are worth having.
 const minProcs = 8
-
-// A daemon is idle or in a hurry, with a heap of a few megabytes: collected at
-// each doubling, it would be collected many times a second. The ballast, which
-// is never touched and so takes no memory, counts as part of the heap: there
-// is a collection when a tenth of both together has been allocated. With the
-// names of a large store in the heap that is less than the usual whole of it.
-const (
-	gcPercent = 10
-	ballast   = 128 << 20 // bytes
-)
 
 // serve mounts in this process and returns when the mount has ended.
 func serve(f mountFlags, mountpoint string) error {
@@ -53,8 +42,7 @@ func serve(f mountFlags, mountpoint string) error {
 	}
 	runtime.GOMAXPROCS(max(minProcs, runtime.GOMAXPROCS(0)))
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-		defer runtime.KeepAlive(make([]byte, ballast))
+		paceCollector()
 	}
 	m, err := open(f, store, mountpoint, log)
 	if err != nil {
@@ -138,6 +126,7 @@ func open(f mountFlags, dir, mountpoint string, log *slog.Logger) (*mounted, err
 	if err != nil {
 		return nil, errors.Join(mountFailed(err), found.Close(), rooms.close(), root.Close(), store.Close())
 	}
+	found.mount.Store(fs)
 	return &mounted{fs, root, found, rooms, store}, nil
 }
 

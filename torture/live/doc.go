@@ -5,7 +5,8 @@
 //   - term_test.go: SIGTERM while they work.
 //   - attack_test.go: directories of the store are swapped for symbolic links.
 //   - posix_test.go: go-fuse's posixtest on ordinary files.
-//   - fsx_test.go: random operations against a model (full run only).
+//   - fsx_test.go: random operations against models of ordinary files,
+//     variables (fsx_file_test.go) and entries (fsx_entry_test.go).
 //
 // docs/reliability.md says what is tried and what held. A bounded part runs in
 // go test, the whole by scripts/torture (-live.full). The tests need root, and

@@ -1,0 +1,91 @@
+package index
+
+import (
+	"context"
+	"time"
+)
+
+// turn is how long the index writes before others get their turn: what is
+// committed meanwhile, and the end of the program, wait for no longer.
+const turn = 250 * time.Millisecond
+
+// While programs ask much of the mount, nobody waits for the index: it writes
+// for a briefTurn and rests for what is left of a turn, so that it takes a tenth
+// of a processor.
+const (
+	briefTurn = turn / 10
+	much      = 1000 // requests a second; a walk takes twenty times as many
+)
+
+// drain works off the backlog, a turn at a time.
+func (x *Index) drain() {
+	for {
+		select {
+		case <-x.ctx.Done():
+			return
+		case <-x.wake:
+		}
+		asked, since, length := x.asked(), time.Now(), turn
+		for x.drainTurn(length) {
+			if length < turn {
+				x.rests(turn - length)
+			}
+			count, now := x.asked(), time.Now()
+			length = turn
+			if float64(count-asked) > much*now.Sub(since).Seconds() {
+				length = briefTurn
+			}
+			asked, since = count, now
+		}
+	}
+}
+
+func (x *Index) rests(d time.Duration) {
+	select {
+	case <-x.ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+func (x *Index) drainTurn(length time.Duration) (more bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.ctx.Err() != nil {
+		return false
+	}
+	if len(x.backlog) == 0 {
+		x.rest()
+		return false
+	}
+	n := 0
+	err := x.write(func(ctx context.Context) (err error) {
+		n, err = x.forATurn(length, len(x.backlog), func(i int) error { return x.one(ctx, x.backlog[i]) })
+		return err
+	})
+	if err != nil {
+		x.again(err)
+		return false
+	}
+	for _, p := range x.backlog[:n] {
+		delete(x.todo, p)
+	}
+	clear(x.backlog[:n]) // the array stays until the last of it is done
+	x.backlog = x.backlog[n:]
+	x.rest()
+	return len(x.backlog) > 0
+}
+
+// forATurn calls do with the numbers below n until the turn, or the index,
+// ends, and returns how often.
+func (x *Index) forATurn(length time.Duration, n int, do func(i int) error) (int, error) {
+	end := time.Now().Add(length)
+	for i := range n {
+		if x.ctx.Err() != nil || i > 0 && time.Now().After(end) {
+			return i, nil
+		}
+		if err := do(i); err != nil {
+			return i, err
+		}
+	}
+	return n, nil
+}
