@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"ctxfs/backing"
 )
@@ -31,10 +30,6 @@ func (s *Memories) AddEntry(ctx context.Context, memory string, entry []byte) (i
 	return ids[0], nil
 }
 
-// maxBatch is how many entries at most share one append and one file in the
-// outbox.
-const maxBatch = 64
-
 // add adds entries in order, and returns their ids.
 func (s *Memories) add(ctx context.Context, memory string, entries []Entry) ([]string, error) {
 	if s.store.ReadOnly() {
@@ -45,24 +40,17 @@ func (s *Memories) add(ctx context.Context, memory string, entries []Entry) ([]s
 	if err := s.ensureDir(ctx, m); err != nil {
 		return nil, err
 	}
-	b := &batch{s: s, m: m, entries: entries, at: s.o.Now(), given: make([]bool, len(entries))}
+	done := make(chan error, 1)
+	t := &task{entries: entries, at: s.o.Now(), given: make([]bool, len(entries)), done: func(err error) { done <- err }}
 	ids := make([]string, len(entries))
 	for i := range entries {
-		b.given[i] = entries[i].ID != ""
-		if !b.given[i] {
+		t.given[i] = entries[i].ID != ""
+		if !t.given[i] {
 			entries[i].ID = s.o.NewID()
 		}
 		ids[i] = entries[i].ID
 	}
-	done := make(chan error, 1)
-	err := s.queue.Submit(ctx, memory, Job{
-		Accepted: m.hold,
-		Run:      b.run,
-		Done: func(err error) {
-			done <- b.end(err)
-			m.release()
-		},
-	})
+	err := s.submit(ctx, m, t)
 	if err != nil {
 		return nil, err
 	}
@@ -77,88 +65,36 @@ func (s *Memories) add(ctx context.Context, memory string, entries []Entry) ([]s
 	return ids, nil
 }
 
-// batch is entries on their way into a memory. Only the worker uses it after
-// it was queued.
-type batch struct {
-	s       *Memories
-	m       *memory
-	entries []Entry
-	given   []bool // the entry came with its id
-	at      time.Time
-
-	// How far it has come: a retry goes on from there.
-	lines    [][]byte
-	parcels  []parcel // in the outbox
-	parceled bool
-	appended bool
-}
-
-// run is the job of add_entry. The outbox comes before entries.jsonl: what a
-// crash leaves in the outbox only, the next start appends.
-func (b *batch) run(ctx context.Context) error {
-	s, m := b.s, b.m
-	if err := s.writeFailed(ctx, m); err != nil {
-		return err // an entry without the context before it would be wrong
-	}
-	if b.lines == nil {
-		snapshot, err := s.snapshot(ctx, m)
-		if errors.Is(err, backing.ErrNotFound) {
-			if err = s.makeDirs(ctx, m.name); err == nil {
-				snapshot, err = s.snapshot(ctx, m)
-			}
-		}
-		if err != nil {
-			return err
-		}
-		for i, e := range b.entries {
-			b.lines = append(b.lines, e.stored(b.at, b.given[i], snapshot))
+// addAll adds the entries of group, whose lines are composed, with one append
+// and one sync. The outbox comes before entries.jsonl: what a crash leaves in
+// the outbox only, the next start appends.
+func (s *Memories) addAll(ctx context.Context, m *memory, group []*task) error {
+	var adds []*task
+	var lines [][]byte
+	for _, t := range group {
+		if t.text == nil {
+			adds = append(adds, t)
+			lines = append(lines, t.lines...)
 		}
 	}
-	if s.outbox != nil && !b.parceled {
-		if err := b.pack(ctx); err != nil {
-			return err
-		}
+	if len(adds) == 0 {
+		return nil
 	}
+	parcels, err := s.outbox.packAll(ctx, m.name, lines)
 	key := s.key(m.name, entriesFile)
-	if err := s.appendLines(ctx, key, b.lines); err != nil {
-		return err
+	if err == nil {
+		err = s.appendLines(ctx, key, lines)
 	}
-	b.appended = true
-	if err := s.store.Sync(ctx, key); err != nil {
-		return fmt.Errorf("%w: %w", errNotAgain, err)
+	if err != nil {
+		return errors.Join(err, s.outbox.takeBack(parcels))
 	}
-	return nil
-}
-
-// pack puts the lines into the outbox.
-func (b *batch) pack(ctx context.Context) error {
-	for i := len(b.parcels) * maxBatch; i < len(b.lines); i += maxBatch {
-		p, err := b.s.outbox.pack(ctx, b.m.name, b.lines[i:min(i+maxBatch, len(b.lines))])
-		if err != nil {
-			return err
-		}
-		b.parcels = append(b.parcels, p)
+	if err = s.store.Sync(ctx, key); err != nil {
+		err = fmt.Errorf("%w: %w", errNotAgain, err)
 	}
-	b.parceled = true
-	return nil
-}
-
-// end hands the entries over for delivery, or takes them back.
-func (b *batch) end(err error) error {
-	if b.appended {
-		b.s.changed(b.m.name + "/" + entriesFile)
-	}
-	if b.s.outbox == nil {
-		return err
-	}
-	if b.appended {
-		b.s.outbox.send(b.m.name, b.parcels)
-		return err
-	}
-	for _, p := range b.parcels {
-		if rerr := b.s.store.Remove(context.Background(), p.key, ""); rerr != nil {
-			err = errors.Join(err, fmt.Errorf("an entry that failed stays in the outbox: %w", rerr))
-		}
+	s.changed(m.name + "/" + entriesFile)
+	s.outbox.send(m.name, parcels)
+	for _, t := range adds {
+		m.end(t, err)
 	}
 	return err
 }

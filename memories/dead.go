@@ -109,9 +109,9 @@ func (o *outbox) unpark(ctx context.Context, memory string) (int, error) {
 		return 0, err
 	}
 	var parcels []parcel
-	for i := 0; i < len(letters); i += maxBatch {
+	for i := 0; i < len(letters); i += maxParcel {
 		var lines [][]byte
-		for _, d := range letters[i:min(i+maxBatch, len(letters))] {
+		for _, d := range letters[i:min(i+maxParcel, len(letters))] {
 			lines = append(lines, []byte(d.Line+"\n"))
 		}
 		p, err := o.pack(ctx, memory, lines)

@@ -41,6 +41,11 @@
 // [Memories.Status], and is tried again before the next job of its memory, by
 // AwaitConsistency and by Close.
 //
+// What waits for one memory is done as a group (group commit): the entries
+// share one append, one sync and one file in the outbox, and of several
+// contexts only the last is written. Entries that stand between contexts carry
+// each its own all the same. Where a group fails, its jobs are done one by one.
+//
 // # The backend
 //
 // With Options.Backend every entry is POSTed to that URL, {vault} and {memory}

@@ -143,8 +143,21 @@ func (x *ShardExecutor) Await(ctx context.Context, key string) error {
 // and returns its error when it has ended. When ctx ends before, run may
 // still happen.
 func (x *ShardExecutor) Do(ctx context.Context, key string, run func(context.Context) error) error {
+	return x.Finish(ctx, key, Job{Run: run, Patient: true})
+}
+
+// Finish is Submit, and returns the job's error when it has ended, or that of
+// ctx, after which it may still happen.
+func (x *ShardExecutor) Finish(ctx context.Context, key string, j Job) error {
 	done := make(chan error, 1)
-	if err := x.Submit(ctx, key, Job{Run: run, Done: func(err error) { done <- err }, Patient: true}); err != nil {
+	ended := j.Done
+	j.Done = func(err error) {
+		if ended != nil {
+			ended(err)
+		}
+		done <- err
+	}
+	if err := x.Submit(ctx, key, j); err != nil {
 		return err
 	}
 	select {

@@ -168,7 +168,7 @@ func (s *Memories) Shutdown(ctx context.Context) error {
 	err := s.queue.Close(ctx)
 	for _, m := range s.all() {
 		if t := m.unwritten(); t != nil && err == nil {
-			if werr := s.writeText(context.WithoutCancel(ctx), m, t); werr != nil {
+			if werr := s.writeText(context.WithoutCancel(ctx), m, t, backing.AttrChange{}); werr != nil {
 				err = errors.Join(err, fmt.Errorf("the context of memory %s is not on disk: %w", m.name, werr))
 			}
 		}

@@ -25,12 +25,13 @@ type text struct {
 type memory struct {
 	name string
 
-	mu     sync.Mutex // guards what follows; taken after a shard's
-	jobs   int        // accepted and not ended
-	newest *text      // acknowledged last and not on disk yet
-	failed *text      // the last that could not be written, until it or a later one is
-	why    error      // it could not
-	made   bool       // its directory is known to exist
+	mu      sync.Mutex // guards what follows; taken after a shard's
+	jobs    int        // accepted and not ended
+	waiting []*task    // of these, in the order of the queue; the first one's turn is next
+	newest  *text      // acknowledged last and not on disk yet
+	failed  *text      // the last that could not be written, until it or a later one is
+	why     error      // it could not
+	made    bool       // its directory is known to exist
 	// The revision that readers know the written content by, and the one
 	// that the store gave it.
 	shown, stored backing.Revision
@@ -76,20 +77,6 @@ func (s *Memories) look(name string) *memory {
 func (m *memory) release() {
 	m.mu.Lock()
 	m.jobs--
-	m.mu.Unlock()
-}
-
-// hold counts one more user of m, who releases it.
-func (m *memory) hold() {
-	m.mu.Lock()
-	m.jobs++
-	m.mu.Unlock()
-}
-
-// accepted makes t what readers see.
-func (m *memory) accepted(t *text) {
-	m.mu.Lock()
-	m.newest = t
 	m.mu.Unlock()
 }
 

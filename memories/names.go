@@ -59,7 +59,7 @@ func (s *Memories) RemoveDir(ctx context.Context, c room.Caller, path string) er
 	}
 	m := s.get(p.memory)
 	defer m.release()
-	err = s.queue.Do(ctx, p.memory, func(ctx context.Context) error { return s.removeMemory(ctx, m) })
+	err = s.alone(ctx, m, func(ctx context.Context) error { return s.removeMemory(ctx, m) })
 	if err == nil {
 		s.changed(path)
 	}
@@ -125,7 +125,7 @@ func (s *Memories) file(ctx context.Context, path string) (place, room.Info, err
 func (s *Memories) inQueue(ctx context.Context, memory string, run func(context.Context) error) error {
 	m := s.get(memory)
 	defer m.release()
-	err := s.queue.Do(ctx, memory, func(ctx context.Context) error {
+	err := s.alone(ctx, m, func(ctx context.Context) error {
 		if err := s.writeFailed(ctx, m); err != nil {
 			return err
 		}

@@ -3,7 +3,6 @@ package memories
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -55,12 +54,6 @@ type box struct {
 	status  BoxStatus
 
 	dead sync.Mutex // serialises changes of the dead letters
-}
-
-// parcel is one file in the outbox.
-type parcel struct {
-	key   backing.Key
-	lines int
 }
 
 // newOutbox reads what an earlier run left.
@@ -144,32 +137,11 @@ func (o *outbox) box(memory string) *box {
 	return b
 }
 
-// pack writes lines into the outbox, durably. Only the worker of the memory
-// calls it.
-func (o *outbox) pack(ctx context.Context, memory string, lines [][]byte) (parcel, error) {
-	o.mu.Lock()
-	b := o.box(memory)
-	b.last = max(b.last+1, uint64(o.s.o.Now().UnixNano()))
-	key := outboxDir.Join(memory).Join(fmt.Sprintf("%016x", b.last) + parcelEnd)
-	o.mu.Unlock()
-	put := func() error {
-		_, err := o.s.store.Put(ctx, key, bytes.NewReader(bytes.Join(lines, nil)), backing.PutOptions{If: backing.Absent, Mode: 0o600})
-		return err
-	}
-	err := put()
-	if errors.Is(err, backing.ErrNotFound) {
-		if err = room.MakeOwnDir(ctx, o.s.store, key.Dir()); err == nil {
-			err = put()
-		}
-	}
-	if err != nil {
-		return parcel{}, fmt.Errorf("put an entry into the outbox: %w", err)
-	}
-	return parcel{key, len(lines)}, nil
-}
-
 // send begins to deliver parcels of memory, behind those that wait already.
 func (o *outbox) send(memory string, parcels []parcel) {
+	if o == nil {
+		return
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	b := o.box(memory)

@@ -39,12 +39,7 @@ func (s *Memories) put(ctx context.Context, memory, content string, attr backing
 		return nil, err
 	}
 	t := &text{content: content, rev: s.nextRevision(), at: plainTime(s.o.Now()), attr: attr}
-	err := s.queue.Submit(ctx, memory, Job{
-		Accepted: func() { m.hold(); m.accepted(t) },
-		Run:      func(ctx context.Context) error { return s.writeText(ctx, m, t) },
-		Done:     func(err error) { s.putEnded(m, t, err) },
-	})
-	if err != nil {
+	if err := s.submit(ctx, m, &task{text: t, done: func(err error) { s.putEnded(m, t, err) }}); err != nil {
 		return nil, err
 	}
 	s.changed(memory + "/" + contextFile)
@@ -61,7 +56,6 @@ func (s *Memories) putEnded(m *memory, t *text, err error) {
 		m.couldNot(t, err)
 		s.o.Log.Error("a context document is not on disk", "memory", m.name, "err", err)
 	}
-	m.release()
 }
 
 func (s *Memories) checkContent(memory, content string) error {
@@ -128,7 +122,7 @@ func (s *Memories) AwaitConsistency(ctx context.Context, memory string) error {
 // writeFailed tries once more to write what an earlier job could not.
 func (s *Memories) writeFailed(ctx context.Context, m *memory) error {
 	if t := m.unwritten(); t != nil {
-		return s.writeText(ctx, m, t)
+		return s.writeText(ctx, m, t, backing.AttrChange{})
 	}
 	return nil
 }

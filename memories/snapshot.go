@@ -64,7 +64,14 @@ func (s *Memories) snapshot(ctx context.Context, m *memory) ([]byte, error) {
 		}
 	}
 	empty := snapshotOf("")
-	if err := s.replace(ctx, key, empty); err != nil {
+	err = s.replace(ctx, key, empty)
+	if errors.Is(err, backing.ErrNotFound) {
+		// Another program removed the directory.
+		if err = s.makeDirs(ctx, m.name); err == nil {
+			err = s.replace(ctx, key, empty)
+		}
+	}
+	if err != nil {
 		return nil, fmt.Errorf("initialise the snapshot of memory %s: %w", m.name, err)
 	}
 	s.changed(m.name + "/" + snapshotFile)

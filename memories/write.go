@@ -11,16 +11,17 @@ import (
 	"ctxfs/backing"
 )
 
-// writeText makes t the context document of m, and its snapshot. The snapshot
+// writeText makes t the context document of m, and its snapshot; before is what
+// earlier texts that t replaces unwritten changed of its metadata. The snapshot
 // is prepared first and published last, so that after a crash in between
 // repair can finish it: an entry never carries an older snapshot than the
 // document beside it.
-func (s *Memories) writeText(ctx context.Context, m *memory, t *text) error {
-	err := s.tryText(ctx, m, t)
+func (s *Memories) writeText(ctx context.Context, m *memory, t *text, before backing.AttrChange) error {
+	err := s.tryText(ctx, m, t, before)
 	if errors.Is(err, backing.ErrNotFound) {
 		// Another program removed the directory.
 		if err = s.makeDirs(ctx, m.name); err == nil {
-			err = s.tryText(ctx, m, t)
+			err = s.tryText(ctx, m, t, before)
 		}
 	}
 	if err != nil {
@@ -29,16 +30,16 @@ func (s *Memories) writeText(ctx context.Context, m *memory, t *text) error {
 	return nil
 }
 
-func (s *Memories) tryText(ctx context.Context, m *memory, t *text) error {
+func (s *Memories) tryText(ctx context.Context, m *memory, t *text, before backing.AttrChange) error {
 	doc, shot := s.key(m.name, contextFile), s.key(m.name, snapshotFile)
-	looks, err := s.dress(ctx, doc, t.attr)
+	attr := merged(before, t.attr)
+	looks, err := s.dress(ctx, doc, attr)
 	if err != nil {
 		return err
 	}
 	if err := s.prepare(ctx, shot, snapshotOf(t.content), backing.AttrChange{Mode: looks.Mode, UID: looks.UID, GID: looks.GID}); err != nil {
 		return err
 	}
-	attr := t.attr
 	if attr.ModTime == nil {
 		attr.ModTime = &t.at
 	}
