@@ -108,6 +108,13 @@ func (n *node) someFile(writes bool) *plainFile {
 	return nil
 }
 
+// writing reports whether somebody has the Plain file n open for writing.
+func (n *node) writing() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.ContainsFunc(n.files, func(h *plainFile) bool { return h.writes })
+}
+
 // removed reports whether n is an ordinary file that is open and has no name
 // any more, which st_nlink tells.
 func (n *node) removed() bool {

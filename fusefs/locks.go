@@ -254,10 +254,11 @@ func (t *locks) close() {
 
 func (t *locks) number(n *node) uint64 { return n.lockNumber(n.place.full) }
 
-// lockNumber is the same for all versions and drafts of an Object, and else the
-// node's: who has a lock has the file open, and so the kernel keeps the node.
+// lockNumber is the same for all versions and drafts of an Object and all nodes
+// of a file of lines, and else the node's: who has a lock has the file open,
+// and so the kernel keeps the node.
 func (n *node) lockNumber(full string) uint64 {
-	if n.describe().Kind == room.Object {
+	if info := n.describe(); info.Kind == room.Object || info.Lines {
 		return inoOf(n.tree.seed, full)
 	}
 	return n.id

@@ -42,19 +42,28 @@ func (t *tree) get(id uint64) *node {
 
 // lookup returns the node for what info says stands under name in dir,
 // counted as looked up once more: the known one where it is still the same
-// thing, else a new one in its place.
+// thing, else a new one in its place. A file of lines that somebody has open to
+// write is yet another node for the next one, which the name does not keep: the
+// kernel lets only one append to a node at a time, and they would wait for each
+// other's syncs, one by one.
 func (t *tree) lookup(dir *node, name string, p place, info room.Info) *node {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if n := t.named[slot{dir.id, name}]; n != nil && n.place.room == p.room && n.become(info) {
-		n.lookups++
-		return n
+	known := t.named[slot{dir.id, name}]
+	if known != nil && (known.place.room != p.room || !known.become(info)) {
+		known = nil
+	}
+	if known != nil && !(info.Lines && known.writing()) {
+		known.lookups++
+		return known
 	}
 	name = p.full[len(p.full)-len(name):] // one string for all of them
 	info.Name = name
 	n := &node{dir: dir, name: name, place: p, info: info}
 	t.add(n)
-	t.named[slot{dir.id, name}] = n
+	if known == nil {
+		t.named[slot{dir.id, name}] = n
+	}
 	return n
 }
 

@@ -59,7 +59,7 @@ func infoOf(path string, m backing.Meta) (room.Info, error) {
 	case path == "":
 		info.Kind = room.Dir
 	case path == fileName:
-		info.Kind, info.Number = room.Plain, m.Number
+		info.Kind, info.Number, info.Lines = room.Plain, m.Number, true
 	}
 	return info, nil
 }

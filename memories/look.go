@@ -89,7 +89,8 @@ func fileInfo(m backing.Meta) (room.Info, error) {
 		kind = room.Link
 	}
 	return room.Info{Name: m.Key.Name(), Kind: kind, Size: m.Size, ModTime: m.ModTime,
-		Mode: m.Mode, UID: m.UID, GID: m.GID, Revision: m.Revision, Number: m.Number}, nil
+		Mode: m.Mode, UID: m.UID, GID: m.GID, Revision: m.Revision, Number: m.Number,
+		Lines: kind == room.Plain && m.Key.Name() == entriesFile}, nil
 }
 
 // stored describes context.md or context.json on the disk.

@@ -34,6 +34,7 @@ type Info struct {
 	// st_ino, which stays through a rename and does not change while it lives.
 	Number   uint64
 	Volatile bool // changes without an announcement through Watch
+	Lines    bool // of a Plain file that opens as an [Appender] and keeps its name: many add to it at once
 }
 
 // Own gives what a room makes itself to the user that the daemon runs as.
