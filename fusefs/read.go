@@ -53,6 +53,11 @@ func (f *FS) source(ctx context.Context, n *node, p place, fh uint64) (io.Reader
 func (f *FS) reader(ctx context.Context, n *node, p place) (io.ReaderAt, error) {
 	n.reading.Lock()
 	defer n.reading.Unlock()
+	return f.content(ctx, n, p)
+}
+
+// content is reader for callers that hold n.reading.
+func (f *FS) content(ctx context.Context, n *node, p place) (io.ReaderAt, error) {
 	err := f.openContent(ctx, n, p)
 	if errors.Is(err, backing.ErrNotFound) {
 		n.content, err = f.successor(ctx, n, p)
@@ -88,6 +93,8 @@ func (f *FS) keepOpened(dir *node, name string) {
 	if n == nil {
 		return
 	}
+	n.reading.Lock() // the last close, which closes the content, waits
+	defer n.reading.Unlock()
 	n.mu.Lock()
 	opened := n.opens > 0 && n.draft == nil && n.info.Kind == room.Object
 	n.mu.Unlock()
@@ -95,7 +102,7 @@ func (f *FS) keepOpened(dir *node, name string) {
 		return
 	}
 	_, _, p := f.tree.where(n)
-	if _, err := f.reader(f.ctx, n, p); err != nil {
+	if _, err := f.content(f.ctx, n, p); err != nil {
 		f.log.Warn("a reader loses the version that it has open", "path", p.full, "err", err)
 	}
 }
