@@ -2,7 +2,6 @@ package localdir
 
 import (
 	"fmt"
-	"hash/maphash"
 	"log/slog"
 	"strings"
 	"sync"
@@ -32,7 +31,7 @@ type Store struct {
 	life   sync.RWMutex // guards closed and the descriptors above; held for reading by every call
 	closed bool
 
-	keys     stripes
+	keys     keyLocks
 	listings listings
 	numbers  numbers
 	appends  appends
@@ -52,7 +51,6 @@ func Open(dir string, o Options) (*Store, error) {
 		o.Log = slog.Default()
 	}
 	s := &Store{readOnly: o.ReadOnly, log: o.Log, lockFD: -1, fsync: fsync, writeOut: writeOut}
-	s.keys.seed = maphash.MakeSeed()
 	if err := s.open(dir); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
 	}
@@ -194,38 +192,4 @@ func private(name string) bool {
 		return true
 	}
 	return false
-}
-
-// stripes are locks by key: two keys rarely share one, one key always does.
-type stripes struct {
-	seed maphash.Seed
-	mu   [256]sync.Mutex // each guards what lies at its keys against other writers of this store
-}
-
-func (s *stripes) of(key backing.Key) int {
-	return int(maphash.String(s.seed, string(key)) % uint64(len(s.mu)))
-}
-
-// lock locks key and returns the unlock.
-func (s *stripes) lock(key backing.Key) func() {
-	mu := &s.mu[s.of(key)]
-	mu.Lock()
-	return mu.Unlock
-}
-
-// lockBoth locks two keys, in the order of their stripes.
-func (s *stripes) lockBoth(a, b backing.Key) func() {
-	i, j := s.of(a), s.of(b)
-	if i == j {
-		return s.lock(a)
-	}
-	if i > j {
-		i, j = j, i
-	}
-	s.mu[i].Lock()
-	s.mu[j].Lock()
-	return func() {
-		s.mu[j].Unlock()
-		s.mu[i].Unlock()
-	}
 }

@@ -201,10 +201,9 @@ func TestALargePutIsSyncedBeforeItTakesTheLock(t *testing.T) {
 		s.ordered = ordered
 		synced, locked := false, false
 		look := func(fd int) error {
-			mu := &s.keys.mu[s.keys.of("a")]
-			if locked = !mu.TryLock(); !locked {
-				mu.Unlock()
-			}
+			s.keys.mu.Lock()
+			_, locked = s.keys.locks["a"]
+			s.keys.mu.Unlock()
 			synced = true
 			return nil
 		}
