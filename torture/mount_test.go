@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ctxfs/backing"
 	"ctxfs/fusefs"
 	"ctxfs/room"
 	"ctxfs/torture/trace"
@@ -31,9 +32,7 @@ func serveMount(dir string) error {
 	if err != nil {
 		return err
 	}
-	fs, err := fusefs.Mount(fusefs.Options{Mountpoint: os.Getenv(pointEnv), StoreName: dir, Agent: "alice",
-		Root: w.entries, Rooms: map[string]room.Room{"vars": w.vars.Room(), "results": w.results.Room(),
-			"memories": w.mems, "invocations": w.history.Room()}, Journal: w.journal, Store: w.store, Log: slog.New(slog.DiscardHandler), Version: "torture"})
+	fs, err := w.mount(os.Getenv(pointEnv), w.store)
 	if err != nil {
 		return errors.Join(err, w.close())
 	}
@@ -43,6 +42,13 @@ func serveMount(dir string) error {
 	fmt.Println(saidDone)
 	fs.Wait()
 	return w.close()
+}
+
+// mount mounts the rooms, which are open on store.
+func (w *world) mount(point string, store backing.Store) (*fusefs.FS, error) {
+	return fusefs.Mount(fusefs.Options{Mountpoint: point, StoreName: "torture", Agent: "alice",
+		Root: w.entries, Rooms: map[string]room.Room{"vars": w.vars.Room(), "results": w.results.Room(),
+			"memories": w.mems, "invocations": w.history.Room()}, Journal: w.journal, Store: store, Log: slog.New(slog.DiscardHandler), Version: "torture", README: []byte("torture\n")})
 }
 
 // mounted is an operation through a mount, and what a program does for it.

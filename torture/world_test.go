@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"ctxfs/backing"
 	"ctxfs/backing/localdir"
 	"ctxfs/entries"
 	"ctxfs/invocations"
@@ -50,7 +51,6 @@ func openWorld(dir, name string) (w *world, err error) {
 	if os.Getenv(logEnv) != "" {
 		log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
-	now := func() time.Time { return clock }
 	w = &world{}
 	defer func() {
 		if err != nil {
@@ -60,28 +60,34 @@ func openWorld(dir, name string) (w *world, err error) {
 	if w.store, err = localdir.Open(dir, localdir.Options{Log: log}); err != nil {
 		return w, err
 	}
-	w.journal = room.NewJournal(w.store)
-	if w.entries, err = entries.New(w.store, entries.Options{Now: now, Log: log, Journal: w.journal}); err != nil {
-		return w, err
+	return w, w.openRooms(w.store, name, log)
+}
+
+// openRooms opens the rooms on store, which is w's or a wrapper of it.
+func (w *world) openRooms(store backing.Store, name string, log *slog.Logger) (err error) {
+	now := func() time.Time { return clock }
+	w.journal = room.NewJournal(store)
+	if w.entries, err = entries.New(store, entries.Options{Now: now, Log: log, Journal: w.journal}); err != nil {
+		return err
 	}
-	if w.vars, err = variables.New(w.store, variables.Options{Now: now, Log: log, Journal: w.journal}); err != nil {
-		return w, err
+	if w.vars, err = variables.New(store, variables.Options{Now: now, Log: log, Journal: w.journal}); err != nil {
+		return err
 	}
-	if w.history, err = invocations.Open(ctx, w.store, invocations.Options{Now: now, Log: log, Journal: w.journal,
+	if w.history, err = invocations.Open(ctx, store, invocations.Options{Now: now, Log: log, Journal: w.journal,
 		NewID: func() uuid.UUID { return uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)) }}); err != nil {
-		return w, err
+		return err
 	}
-	if w.results, err = results.Open(ctx, w.store, results.Options{Now: now, Log: log, Journal: w.journal}); err != nil {
-		return w, err
+	if w.results, err = results.Open(ctx, store, results.Options{Now: now, Log: log, Journal: w.journal}); err != nil {
+		return err
 	}
 	backend := ""
 	if strings.Contains(name, backendName) {
 		backend = "http://127.0.0.1:0/" // which nobody can reach
 	}
-	w.mems, err = memories.Open(w.store, memories.Options{Now: now, Log: log, Journal: w.journal, Backend: backend,
+	w.mems, err = memories.Open(store, memories.Options{Now: now, Log: log, Journal: w.journal, Backend: backend,
 		Queue: memories.ExecutorOptions{Attempts: 1, EnqueueTimeout: time.Minute},
 		NewID: func() string { return "id-" + name }})
-	return w, err
+	return err
 }
 
 func (w *world) close() error {
