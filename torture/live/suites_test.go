@@ -108,7 +108,7 @@ func TestStressNGDeviatesWhereThePolicySaysSo(t *testing.T) {
 func fio(c trial, dir string) []string {
 	name := strings.ReplaceAll(c.name, " ", "-")
 	args := []string{"--name=" + name, "--directory=" + dir, "--numjobs=4", "--size=16m", "--bsrange=1k-64k",
-		"--verify=crc32c", "--verify_fatal=1", "--randseed=1"}
+		"--verify=crc32c", "--verify_fatal=1", "--verify_state_save=0", "--randseed=1"}
 	return append(args, strings.Fields(c.options)...)
 }
 
