@@ -3,12 +3,33 @@ package invocations
 import (
 	"bytes"
 	"encoding/json"
+	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
 )
+
+// seed adds the cases under testdata/invocations, so that a fuzzer begins with what
+// is meant and what is refused.
+func seed(f *testing.F) {
+	f.Helper()
+	files, err := filepath.Glob("../testdata/invocations/*/*.txtar")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no seeds: %v", err)
+	}
+	for _, file := range files {
+		a, err := txtar.ParseFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(a.Files[0].Data)
+	}
+}
 
 // What is accepted is one line that reads as before, completed for good.
 func FuzzComplete(f *testing.F) {
+	seed(f)
 	for _, line := range []string{call(1) + "}", call(1) + filled, `{"tool_name":"\ud800","params":[],"result":"é"}`, `{"":1}`, "{}", "[", `{"tool_name":"x","params":1,"result":1,"id":null}`} {
 		f.Add([]byte(line))
 	}

@@ -4,11 +4,31 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
 	"unicode/utf8"
+
+	"github.com/rogpeppe/go-internal/txtar"
 )
+
+// seed adds the cases under testdata/results, so that a fuzzer begins with what
+// is meant and what is refused.
+func seed(f *testing.F) {
+	f.Helper()
+	files, err := filepath.Glob("../testdata/results/*/*.txtar")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no seeds: %v", err)
+	}
+	for _, file := range files {
+		a, err := txtar.ParseFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(a.Files[0].Data)
+	}
+}
 
 // The scanner takes what encoding/json takes, but for what is not UTF-8, and
 // reads the same however the text comes.
@@ -47,6 +67,7 @@ func FuzzScanner(f *testing.F) {
 
 // What is accepted can be loaded, and is described in one line.
 func FuzzCheck(f *testing.F) {
+	seed(f)
 	f.Add([]byte(grepOf(3)))
 	f.Add([]byte(strings.Replace(grepOf(3), `"result":"xxx"`, `"result":{"matches":[1],"count":-1,"error":""}`, 1)))
 	f.Add([]byte(strings.Replace(grepOf(3), `{`, `{"TOOLNAME":1,"toolname":"y",`, 1)))
