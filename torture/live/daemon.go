@@ -3,7 +3,6 @@ package live
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -40,6 +39,7 @@ func Build(ctx context.Context, dir string, race bool) (string, error) {
 // Daemon is a mount and the process behind it.
 type Daemon struct {
 	Point string // where it is mounted
+	Store string // the directory behind it
 	cmd   *exec.Cmd
 	log   *os.File
 	ended chan struct{}
@@ -50,7 +50,7 @@ type Daemon struct {
 // Start mounts the store of that name below dir, with further arguments of
 // `ctxfs mount`, and returns when it serves.
 func Start(program, dir, store string, args ...string) (*Daemon, error) {
-	d := &Daemon{Point: filepath.Join(dir, store+".mnt"), ended: make(chan struct{})}
+	d := &Daemon{Point: filepath.Join(dir, store+".mnt"), Store: filepath.Join(dir, store), ended: make(chan struct{})}
 	if err := os.MkdirAll(d.Point, 0o755); err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func Start(program, dir, store string, args ...string) (*Daemon, error) {
 	if d.log, err = os.OpenFile(filepath.Join(dir, store+".log"), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
 		return nil, err
 	}
-	args = append([]string{"mount", "--foreground", "--store", filepath.Join(dir, store)}, args...)
+	args = append([]string{"mount", "--foreground", "--store", d.Store}, args...)
 	d.cmd = exec.Command(program, append(args, d.Point)...)
 	d.cmd.Env = append(os.Environ(), "GORACE=halt_on_error=1 atexit_sleep_ms=0")
 	said, err := d.cmd.StderrPipe()
@@ -149,31 +149,4 @@ func (d *Daemon) Stop() error {
 		err = errors.Join(fmt.Errorf("unmount: %w", err), unix.Unmount(d.Point, unix.MNT_DETACH))
 	}
 	return errors.Join(err, d.Ended())
-}
-
-// Figures are what must not grow.
-type Figures struct {
-	Nodes      int `json:"nodes"` // that the kernel knows
-	Drafts     int `json:"drafts"`
-	Goroutines int `json:"goroutines"`
-	Files      int `json:"-"` // descriptors
-	Faults     int `json:"faults"`
-}
-
-// Figures drops what the kernel keeps of this mount and asks the daemon.
-func (d *Daemon) Figures() (f Figures, err error) {
-	// A remount drops the kernel's names of a mount; inodes without one go too.
-	if err := unix.Mount("", d.Point, "", unix.MS_REMOUNT|unix.MS_NOSUID|unix.MS_NODEV, ""); err != nil {
-		return f, fmt.Errorf("drop the kernel's names: %w", err)
-	}
-	text, err := os.ReadFile(filepath.Join(d.Point, ".ctxfs/stats"))
-	if err != nil {
-		return f, err
-	}
-	if err := json.Unmarshal(text, &f); err != nil {
-		return f, err
-	}
-	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", d.cmd.Process.Pid))
-	f.Files = len(files)
-	return f, err
 }

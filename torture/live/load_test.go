@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -155,6 +156,11 @@ func TestManyProcessesTearAndLoseNothing(t *testing.T) {
 			if err := d.Stop(); err != nil {
 				t.Error(err)
 			}
+			files, err := all.litter(d.Store)
+			if err != nil {
+				t.Error(err)
+			}
+			table.Add("load: files in the store that belong there", files, files-errorsIn(err), "nothing staged, refused, spilled; a version for each overwrite")
 			note := fmt.Sprintf("%d processes, %d operations, race detector %v", l.processes, operationsOf(all), l.race)
 			table.Add("load: objects that are whole and complete", tried, held, note)
 			table.Add("load: processes that saw nothing wrong", 2*l.processes, 2*l.processes-len(all.Wrong), "no torn read, no error")
@@ -165,7 +171,7 @@ func TestManyProcessesTearAndLoseNothing(t *testing.T) {
 
 // slack is what may come and go in an idle daemon: readers of /dev/fuse,
 // connections of the index. What leaks at each of thousands of operations is
-// more.
+// more. Of the contents in the store none may stay open.
 const slack = 40
 
 // returns waits until the daemon is as it was when it was idle.
@@ -180,7 +186,8 @@ func returns(t *testing.T, d *Daemon, idle Figures) {
 			t.Error(err)
 			return
 		}
-		if now.Nodes <= idle.Nodes && now.Drafts == 0 && now.Goroutines <= idle.Goroutines+slack && now.Files <= idle.Files+slack {
+		if now.Nodes <= idle.Nodes && now.Drafts == 0 && now.Goroutines <= idle.Goroutines+slack &&
+			now.Files <= idle.Files+slack && len(now.Held) == 0 {
 			t.Logf("nodes %d, goroutines %d, descriptors %d; when idle before: %d, %d, %d",
 				now.Nodes, now.Goroutines, now.Files, idle.Nodes, idle.Goroutines, idle.Files)
 			if now.Faults != 0 {
@@ -195,6 +202,14 @@ func returns(t *testing.T, d *Daemon, idle Figures) {
 			return
 		}
 	}
+}
+
+// errorsIn is how many errors were joined to err.
+func errorsIn(err error) int {
+	if err == nil {
+		return 0
+	}
+	return 1 + strings.Count(err.Error(), "\n")
 }
 
 func operationsOf(all done) (n int) {

@@ -27,6 +27,9 @@ func TestATerminatedDaemonKeepsWhatItAcknowledged(t *testing.T) {
 			for _, wrong := range all.Wrong {
 				t.Error(wrong)
 			}
+			if _, err := all.litter(d.Store, interrupted); err != nil {
+				t.Error(err)
+			}
 			d = start(t, race, dir)
 			tried, held := check(t, d.Point, all)
 			failed := 0
