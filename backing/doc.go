@@ -1,7 +1,7 @@
 // Package backing is the one contract between ctxfs and the place where its
 // bytes live. [Store] is the contract, [Key], [Revision] and [Meta] its words;
-// localdir keeps a store in a directory, storetest holds what every
-// implementation must pass.
+// localdir keeps a store in a directory, postgres in a database, storetest
+// holds what every implementation must pass.
 //
 // # What a store knows
 //
@@ -24,5 +24,6 @@
 // A store that lies in a directory of this machine also implements [Files]:
 // ordinary files with positions, modes and renames, for the scratch files
 // that editors put beside entries. One that other hosts write too is [Shared];
-// package joined puts a directory of this host beside it.
+// package joined puts a directory of this host beside it. One that is far away
+// may be a [Prefetcher].
 package backing

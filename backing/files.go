@@ -44,6 +44,20 @@ func IsShared(s Store) bool {
 	return ok
 }
 
+// Prefetcher is the optional capability of a store that is far away: what a
+// walk would open one by one comes with the listing.
+type Prefetcher interface {
+	// Prefetch is [Store.List], and the contents of the objects that have at
+	// most maxSize bytes, each at the revision that its Meta says.
+	Prefetch(ctx context.Context, dir Key, after string, limit int, maxSize int64) ([]Prefetched, error)
+}
+
+// Prefetched is a member of a directory.
+type Prefetched struct {
+	Meta
+	Body []byte // nil where it was not fetched
+}
+
 // File is an open ordinary file.
 type File interface {
 	io.ReaderAt

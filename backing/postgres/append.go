@@ -78,6 +78,9 @@ func (s *Store) append(ctx context.Context, key backing.Key, data []byte) (backi
 func (s *Store) appendTo(ctx context.Context, key backing.Key, data []byte) (*object, error) {
 	var o object
 	dir, name := at(key)
+	if data == nil {
+		data = []byte{} // nil would be NULL
+	}
 	offs, pieces := cut(data)
 	_, blind, err := s.write(ctx, key, func(ctx context.Context, conn *pgxpool.Conn, id id) error {
 		var b pgx.Batch

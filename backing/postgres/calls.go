@@ -21,7 +21,10 @@ const (
 // call runs f, which may be run twice, and again where the connection breaks,
 // until the store's timeout.
 func (s *Store) call(ctx context.Context, f func(context.Context, *pgxpool.Conn) error) error {
-	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
+	ctx, cancel, err := s.limit(ctx)
+	if err != nil {
+		return fault(err)
+	}
 	defer cancel()
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		err := s.with(ctx, f)
@@ -38,12 +41,15 @@ func (s *Store) call(ctx context.Context, f func(context.Context, *pgxpool.Conn)
 func (s *Store) with(ctx context.Context, f func(context.Context, *pgxpool.Conn) error) error {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
-		return notSent{err}
+		err = notSent{err}
+	} else {
+		err = f(ctx, conn)
+		conn.Release()
 	}
-	defer conn.Release()
-	err = f(ctx, conn)
-	if err != nil && judge(err) == unknown {
-		// Its neighbours broke with it, more often than not.
+	s.outage.note(ctx, err)
+	if err != nil && (judge(err) == unknown || isCode(err, readOnlyServer)) {
+		// Its neighbours broke with it, more often than not, or are connected
+		// to what was the primary too.
 		s.pool.Reset()
 	}
 	return err
@@ -78,7 +84,10 @@ func lateError(ctx context.Context, err error) error {
 // whether it is still at it. So a fence goes into the table of changes under
 // the same id: the index lets in one of the two. See resolve.
 func (s *Store) write(ctx context.Context, key backing.Key, f func(context.Context, *pgxpool.Conn, id) error) (wrote id, blind bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
+	ctx, cancel, err := s.limit(ctx)
+	if err != nil {
+		return id{}, false, fault(err)
+	}
 	defer cancel()
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		id := newID()
@@ -93,7 +102,7 @@ func (s *Store) write(ctx context.Context, key backing.Key, f func(context.Conte
 			happened, lost := s.resolve(ctx, key, id)
 			if lost != nil {
 				s.feed.committed(id, key)
-				return id, false, fmt.Errorf("%w: %w; %w", backing.ErrUnknown, fault(err), fault(lost))
+				return id, false, fmt.Errorf("%w: %w; %w", backing.ErrUnknown, fault(err), lost)
 			}
 			if happened {
 				s.feed.committed(id, key)
@@ -119,15 +128,10 @@ func (s *Store) resolve(ctx context.Context, key backing.Key, id id) (happened b
 	dir, name := at(key)
 	var fenced bool
 	err = s.call(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
-		var b pgx.Batch
-		b.Queue(`INSERT INTO ctxfs_changes (write, dir, name, fence) VALUES ($1, $2, $3, true) ON CONFLICT DO NOTHING`, id, dir, name)
-		b.Queue(`SELECT fence FROM ctxfs_changes WHERE write = $1`, id)
-		return inBatch(ctx, conn, &b, func(r pgx.BatchResults) error {
-			if _, err := r.Exec(); err != nil {
-				return err
-			}
-			return r.QueryRow().Scan(&fenced)
-		})
+		// It writes in any case: where standbys have to confirm commits, they
+		// then confirm this one, and all before it.
+		return conn.QueryRow(ctx, `INSERT INTO ctxfs_changes AS c (write, dir, name, fence) VALUES ($1, $2, $3, true)
+			ON CONFLICT (write) DO UPDATE SET fence = c.fence RETURNING fence`, id, dir, name).Scan(&fenced)
 	})
 	return !fenced, err
 }

@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	maxConns       = 16              // of one store, where the URL has no pool_max_conns
-	connectTimeout = 5 * time.Second // where the URL has no connect_timeout
+	maxConns       = 16               // of one store, where the URL has no pool_max_conns
+	connectTimeout = 5 * time.Second  // where the URL has no connect_timeout
+	serverTimeout  = 30 * time.Second // at least; of one statement
 )
 
 // configure reads url. Parameters that it has win over what is set here, but
@@ -35,9 +36,11 @@ func configure(url string, o Options) (*pgxpool.Config, error) {
 		}
 	}
 	set("application_name", "ctxfs")
-	// What the server still does for a caller who gave up must end too.
-	set("statement_timeout", fmt.Sprint(o.Timeout.Milliseconds()))
-	set("idle_in_transaction_session_timeout", fmt.Sprint(o.Timeout.Milliseconds()))
+	// What the server still does for a caller who gave up, or for a host that
+	// is gone, must end too.
+	end := fmt.Sprint(max(o.Timeout, serverTimeout).Milliseconds())
+	set("statement_timeout", end)
+	set("idle_in_transaction_session_timeout", end)
 	// Every statement goes by keys: there is one plan for it, whatever it is asked.
 	set("plan_cache_mode", "force_generic_plan")
 	c.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"

@@ -35,7 +35,12 @@ func (e notSent) Unwrap() error { return e.error }
 
 // answer reports whether err is what a statement found, and no failure.
 func answer(err error) bool {
-	return errors.Is(err, errMissed) || errors.Is(err, pgx.ErrNoRows) || errors.Is(err, backing.ErrWithdrawn)
+	for _, e := range []error{errMissed, errBehind, pgx.ErrNoRows, backing.ErrWithdrawn} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // verdict is what an error says about the statement that it ended.
@@ -67,10 +72,19 @@ func judge(err error) verdict {
 		return again
 	case pg.Code == "0A000" && strings.Contains(pg.Message, "cached plan"): // a migration
 		return again
-	case pg.Code == "25006": // connected to what was the primary
+	case pg.Code == readOnlyServer:
 		return again
 	}
 	return final
+}
+
+// readOnlyServer is the code of "cannot execute INSERT in a read-only
+// transaction": the connection leads to what was the primary.
+const readOnlyServer = "25006"
+
+func isCode(err error, code string) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == code
 }
 
 // fault is what callers learn of a failure of the database: an errno besides
@@ -99,7 +113,7 @@ func errnoOf(code string) syscall.Errno {
 		return syscall.ETIMEDOUT
 	case "42501": // insufficient privilege
 		return syscall.EACCES
-	case "25006": // read-only transaction
+	case readOnlyServer:
 		return syscall.EROFS
 	}
 	return syscall.EIO

@@ -33,33 +33,62 @@ func (s *Store) List(ctx context.Context, dir backing.Key, after string, limit i
 	return page, told("list", dir, err)
 }
 
-// The top is a member of itself, by the empty name; Own is not shown.
-const listSQL = `SELECT name, is_dir, ` + columns + ` FROM ctxfs_objects
-WHERE dir = $1 AND name > $2 AND NOT (dir = '' AND name IN ('', '` + backing.Own + `'))
-ORDER BY name LIMIT $3`
+// Prefetch is List with the contents of at most maxSize bytes, in one round
+// trip; smallMax is the greatest maxSize there is.
+func (s *Store) Prefetch(ctx context.Context, dir backing.Key, after string, limit int, maxSize int64) ([]backing.Prefetched, error) {
+	if err := s.begin(dir); err != nil {
+		return nil, told("list with contents", dir, err)
+	}
+	defer s.end()
+	var page []backing.Prefetched
+	err := s.page(ctx, dir, after, limit, min(maxSize, smallMax), func(m backing.Meta, body []byte) {
+		if m.Size != int64(len(body)) { // left out
+			body = nil
+		}
+		page = append(page, backing.Prefetched{Meta: m, Body: body})
+	}, func() { page = nil })
+	return page, told("list with contents", dir, err)
+}
+
+// listSQL lists, with the contents of at most $4 bytes. The top is a member of
+// itself, by the empty name; Own is not shown.
+const listSQL = `
+WITH page AS (
+  SELECT name, is_dir, ` + columns + `, body FROM ctxfs_objects
+  WHERE dir = $1 AND name > $2 AND NOT (dir = '' AND name IN ('', '` + backing.Own + `'))
+  ORDER BY name LIMIT $3
+)
+SELECT name, is_dir, ` + columns + `, CASE WHEN NOT is_dir AND size <= $4 THEN coalesce(
+  (SELECT string_agg(data, ''::bytea ORDER BY off) FROM ctxfs_chunks WHERE body = page.body), ''::bytea) END
+FROM page ORDER BY name`
 
 func (s *Store) list(ctx context.Context, dir backing.Key, after string, limit int) ([]backing.Meta, error) {
-	if limit <= 0 {
-		return nil, nil
-	}
 	var page []backing.Meta
-	err := s.inDir(ctx, dir, func(b *pgx.Batch) { b.Queue(listSQL, []byte(dir), []byte(after), limit) },
+	err := s.page(ctx, dir, after, limit, -1, func(m backing.Meta, _ []byte) { page = append(page, m) }, func() { page = nil })
+	return page, err
+}
+
+// page calls add for each member, and again first where it begins anew.
+func (s *Store) page(ctx context.Context, dir backing.Key, after string, limit int, maxSize int64, add func(backing.Meta, []byte), again func()) error {
+	if limit <= 0 {
+		return nil
+	}
+	return s.inDir(ctx, dir, func(b *pgx.Batch) { b.Queue(listSQL, []byte(dir), []byte(after), limit, maxSize) },
 		func(r pgx.BatchResults) error {
-			page = nil
+			again()
 			rows, err := r.Query()
 			if err != nil {
 				return err
 			}
-			var name []byte
+			var name, body []byte
 			var isDir bool
 			var a attributes
-			_, err = pgx.ForEachRow(rows, append([]any{&name, &isDir}, a.fields()...), func() error {
-				page = append(page, a.meta(dir.Join(string(name)), isDir))
+			_, err = pgx.ForEachRow(rows, append(append([]any{&name, &isDir}, a.fields()...), &body), func() error {
+				add(a.meta(dir.Join(string(name)), isDir), body)
 				return nil
 			})
 			return err
 		})
-	return page, err
 }
 
 // inDir runs what queue adds in one round trip with a look at dir, which must

@@ -66,12 +66,17 @@ type Store struct {
 	life   sync.RWMutex // guards closed; held for reading by every call
 	closed bool
 
+	outage  outage
 	reading reading
 	feed    *feed
 	sweeper *sweeper
 }
 
-var _ backing.Store = (*Store)(nil)
+var (
+	_ backing.Store      = (*Store)(nil)
+	_ backing.Shared     = (*Store)(nil)
+	_ backing.Prefetcher = (*Store)(nil)
+)
 
 // Open opens the store that url names, as libpq understands it: a URL
 // postgres://… or a list of parameters, with PGPASSWORD, ~/.pgpass, PGSSLMODE
@@ -93,6 +98,9 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 
 // ReadOnly reports whether every write is backing.ErrReadOnly.
 func (s *Store) ReadOnly() bool { return s.o.ReadOnly }
+
+// Shared marks the store as one that other hosts write too.
+func (s *Store) Shared() {}
 
 // Close waits for running calls and ends every Watch. Contents that are open
 // stay readable; with the last of them the connections go.
