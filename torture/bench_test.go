@@ -108,7 +108,7 @@ func (b *bench) try(s disk.State, snaps []snapshot) (err error) {
 }
 
 // judgeDisk opens the store in dir: it was acknowledged to be old, and may be
-// new in any part.
+// new in any part. What goes by the new is in an archive or in its place.
 func judgeDisk(dir string, old, new snapshot) error {
 	w, err := openWorld(filepath.Clean(dir), "look")
 	if err != nil {
@@ -117,7 +117,7 @@ func judgeDisk(dir string, old, new snapshot) error {
 	got, err := w.snapshot()
 	if err == nil {
 		maps.DeleteFunc(got, func(name, _ string) bool { return strings.HasPrefix(name, "entry lost+found/") })
-		err = got.mixes(old, new)
+		err = errors.Join(got.mixes(old, new), got.lost(old.going(new)))
 	}
 	return errors.Join(err, w.wrong(dir), w.close(), leftovers(dir))
 }

@@ -42,9 +42,9 @@ func ages(paths ...string) func(*world) error {
 // session, and what it does not.
 var aging = each(saves("gone", "Old", "1", ""), saves("gone", "Old", "2\n\n2", ""), saves("gone", "Old", "3", ""),
 	saves("linked", "Old", "Text.", ""), saves("young", "Young", "Text.", "links: ["+path("linked")+"]\n"),
-	func(w *world) error { return w.plain("alice/notes.txt", "notes") },
-	func(w *world) error { return w.mkdir("alice/s7") },
-	func(w *world) error { return w.save("alice/s7/20260221T143022-x.md", entry("Old", "Text.", "")) },
+	step(func(w *world) error { return w.plain("alice/notes.txt", "notes") }),
+	step(func(w *world) error { return w.mkdir("alice/s7") }),
+	step(func(w *world) error { return w.save("alice/s7/20260221T143022-x.md", entry("Old", "Text.", "")) }),
 	ages(path("gone"), path("linked"), "alice/notes.txt", "alice/s7/20260221T143022-x.md"))
 
 // addArchives adds what is in archives, each file once.
@@ -72,20 +72,32 @@ func (w *world) addArchives(s snapshot) error {
 func (s snapshot) lost(old snapshot) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(old)) {
-		what, path, _ := strings.Cut(name, " ")
 		if _, there := s[name]; there || strings.HasSuffix(name, "/") {
 			continue
 		}
 		text := old[name]
-		switch what {
-		case "entry":
+		if strings.HasPrefix(name, "entry ") {
 			_, text, _ = strings.Cut(text, " ") // behind the mode
-		case "version":
-			path = ".ctxfs/versions/" + strings.Replace(path, " ", "/", 1)
 		}
-		if s["archived "+path] != text {
+		if s[archivedAs(name)] != text {
 			errs = append(errs, fmt.Errorf("%s is neither in the store nor in an archive", name))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// archivedAs is how an archive names what has a name in a snapshot.
+func archivedAs(name string) string {
+	what, path, _ := strings.Cut(name, " ")
+	if what == "version" {
+		path = ".ctxfs/versions/" + strings.Replace(path, " ", "/", 1)
+	}
+	return "archived " + path
+}
+
+// going is what of old is archived in new, and so may be gone from the store.
+func (old snapshot) going(new snapshot) snapshot {
+	goes := maps.Clone(old)
+	maps.DeleteFunc(goes, func(name, _ string) bool { _, archived := new[archivedAs(name)]; return !archived })
+	return goes
 }

@@ -16,7 +16,7 @@ import (
 // onDisk are the operations that a loss of power may meet: those that promise
 // to be on disk.
 var onDisk = []string{"create", "overwrite", "overwrite again", "supersede", "rename onto", "session", "set variable",
-	"set variable of a new type", "promote variable", "invocation", "put context", "add entry", "add entry " + backendName}
+	"set variable of a new type", "promote variable", "invocation", "put context", "add entry", "add entry " + backendName, "gc"}
 
 // shares are the disks, and how many in a hundred of the states each has.
 var shares = []struct {
