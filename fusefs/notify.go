@@ -176,7 +176,11 @@ func (t *notifier) announce(path string, deep bool) {
 		t.pages(dir)
 	case !n.same(info):
 		if n.become(info) {
-			t.forgetName(dir, name)
+			if info.Kind == room.Dir {
+				dir.changes.Add(1) // its name is not dropped, see stays
+			} else {
+				t.forgetName(dir, name)
+			}
 		} else {
 			t.forgetNode(dir, name, n)
 		}
@@ -207,12 +211,23 @@ func (t *notifier) everything(path string) {
 		return
 	}
 	for _, n := range t.f.tree.below(top) {
-		if dir, name, _ := t.f.tree.where(n); dir != nil {
+		if dir, name, p := t.f.tree.where(n); dir != nil && !t.stays(n, p) {
 			t.forgetName(dir, name)
 		}
 		n.changes.Add(1)
 		t.pages(n)
 	}
+}
+
+// stays reports whether n is a directory that is still there. Its name leads
+// to it as before, and must not be dropped: for a process whose working
+// directory it is that would be as if it had been removed, getcwd(2) fails.
+func (t *notifier) stays(n *node, p place) bool {
+	if n.describe().Kind != room.Dir {
+		return false
+	}
+	info, err := p.room.Stat(t.f.ctx, p.path())
+	return err == nil && n.become(info)
 }
 
 func split(path string) (dir, name string) {
