@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"syscall"
 	"time"
 
@@ -15,9 +16,23 @@ import (
 
 const (
 	// conflictTries bounds how often a commit merges again because another
-	// program changed the store under it.
-	conflictTries = 16
+	// program, or another host, changed the store under it.
+	conflictTries = 256
+	// patientTries is how many of them follow one another at once; from then
+	// on each waits, longer and longer and some time up to conflictWait.
+	patientTries = 4
+	conflictWait = 50 * time.Millisecond
 )
+
+// yield waits before the next try of who has lost that many: hosts that take
+// turns at one entry must not all come back at the same time.
+func yield(tries int) {
+	if tries < patientTries {
+		return
+	}
+	most := min(time.Millisecond<<min(tries-patientTries, 8), conflictWait)
+	time.Sleep(rand.N(most))
+}
 
 // save is a content on its way to become an entry's next version.
 type save struct {
@@ -75,7 +90,8 @@ func (e *Entries) publish(ctx context.Context, s save) error {
 
 func (e *Entries) publishLocked(ctx context.Context, s save) (published, error) {
 	defer e.paths.lock(s.p.path)()
-	for range conflictTries {
+	for tries := range conflictTries {
+		yield(tries)
 		cur, err := e.current(ctx, s.p)
 		if err != nil {
 			return published{}, fmt.Errorf("commit %s: %w", s.p.path, err)

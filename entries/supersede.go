@@ -153,7 +153,8 @@ func (e *Entries) writeMark(ctx context.Context, m mark) error {
 	}
 	defer e.changed(m.Old)
 	defer e.paths.lock(m.Old)()
-	for range conflictTries {
+	for tries := range conflictTries {
+		yield(tries)
 		cur, err := e.current(ctx, p)
 		if err != nil {
 			return err

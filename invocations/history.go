@@ -72,8 +72,12 @@ func Open(ctx context.Context, store backing.Store, o Options) (*History, error)
 	if _, err := store.MakeDir(ctx, roomDir, 0o755); err != nil && !errors.Is(err, backing.ErrExists) {
 		return nil, fmt.Errorf("make %s: %w", roomDir, err)
 	}
-	if err := h.repair(ctx); err != nil {
-		return nil, fmt.Errorf("repair %s: %w", file, err)
+	// A store that other hosts write adds whole lines or nothing, and what
+	// looks torn in it is a line that is just coming.
+	if !backing.IsShared(store) {
+		if err := h.repair(ctx); err != nil {
+			return nil, fmt.Errorf("repair %s: %w", file, err)
+		}
 	}
 	// It is there from the start, so that tail -f finds it.
 	m, err := store.Append(ctx, fileKey, nil)

@@ -84,6 +84,9 @@ func (s *Memories) addAll(ctx context.Context, m *memory, group []*task) error {
 	key := s.key(m.name, entriesFile)
 	if err == nil {
 		err = s.appendLines(ctx, key, lines)
+		if errors.Is(err, backing.ErrUnknown) {
+			err = s.appendMissing(ctx, m.name, lines)
+		}
 	}
 	if err != nil {
 		return errors.Join(err, s.outbox.takeBack(parcels))

@@ -1,17 +1,12 @@
 package variables
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"time"
 
 	"ctxfs/backing"
-	"ctxfs/room"
 )
 
 // label is what a variable's file cannot carry.
@@ -42,7 +37,8 @@ func (l *labelLine) at(rev backing.Revision) label {
 }
 
 // labels are the labels of all scopes, read when a scope is first asked for.
-// Nobody else writes them while the store is ours.
+// Nobody else writes them while the store is ours; where other hosts write it
+// too they are read again after each change in the scope.
 type labels struct {
 	store backing.Store
 
@@ -51,13 +47,14 @@ type labels struct {
 }
 
 type scopeLabels struct {
-	write  sync.Mutex // serialises load and change; held across calls to the store
-	loaded bool
-
-	mu    sync.RWMutex // guards lines; taken after write
-	lines map[string]*labelLine
-	count int // lines in the file; guarded by write
+	write sync.Mutex // serialises load and change; held across calls to the store; guards the next two
+	count int        // lines in the file
 	torn  bool
+
+	mu     sync.RWMutex // guards the rest; taken after write
+	lines  map[string]*labelLine
+	loaded bool
+	gen    uint64 // counts what forget was told
 }
 
 func newLabels(store backing.Store) *labels {
@@ -88,49 +85,10 @@ func (l *labels) of(ctx context.Context, scope Scope) (*scopeLabels, error) {
 	}
 	s.write.Lock()
 	defer s.write.Unlock()
-	if s.loaded {
-		return s, nil
-	}
 	if err := s.load(ctx, l.store, scope); err != nil {
 		return nil, fmt.Errorf("read the types of %s: %w", scope, err)
 	}
 	return s, nil
-}
-
-// load reads the file, and drops what has no variable.
-func (s *scopeLabels) load(ctx context.Context, store backing.Store, scope Scope) error {
-	c, err := store.Open(ctx, labelFile(scope), "")
-	var text []byte
-	if err == nil {
-		defer c.Close()
-		text, err = io.ReadAll(io.NewSectionReader(c, 0, c.Size()))
-	}
-	if err != nil && !errors.Is(err, backing.ErrNotFound) {
-		return err
-	}
-	lines := map[string]*labelLine{}
-	for line := range bytes.Lines(text) {
-		s.count++
-		var l labelLine
-		if json.Unmarshal(line, &l) != nil || l.Key == "" {
-			continue // half a line: the change that it was for did not happen
-		}
-		if lines[l.Key] = &l; l.Gone {
-			delete(lines, l.Key)
-		}
-	}
-	for key := range lines {
-		if _, err := store.Stat(ctx, scopeDir(scope).Join(key)); errors.Is(err, backing.ErrNotFound) {
-			delete(lines, key)
-		} else if err != nil {
-			return err
-		}
-	}
-	s.torn = len(text) > 0 && text[len(text)-1] != '\n'
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lines, s.loaded = lines, true
-	return nil
 }
 
 // get returns the label of key for content at rev; ok is false for none.
@@ -206,46 +164,5 @@ func (s *scopeLabels) change(ctx context.Context, store backing.Store, n name, l
 		s.torn = true // nobody knows how much of the line is there
 		return fmt.Errorf("note the type of %s: %w", n.path(), err)
 	}
-	return nil
-}
-
-// save appends line, or writes the whole file anew where most of it is old.
-func (s *scopeLabels) save(ctx context.Context, store backing.Store, scope Scope, line *labelLine, live int) error {
-	key := labelFile(scope)
-	if s.count == 0 {
-		if err := room.MakeOwnDir(ctx, store, key.Dir()); err != nil {
-			return err
-		}
-	}
-	if s.torn || s.count > 4*live+64 {
-		return s.rewrite(ctx, store, key)
-	}
-	text, err := json.Marshal(line)
-	if err != nil {
-		return err
-	}
-	if _, err := store.Append(ctx, key, append(text, '\n')); err != nil {
-		return err
-	}
-	s.count++
-	return store.Sync(ctx, key)
-}
-
-func (s *scopeLabels) rewrite(ctx context.Context, store backing.Store, key backing.Key) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	s.mu.RLock()
-	count := len(s.lines)
-	for _, line := range s.lines {
-		if err := enc.Encode(line); err != nil {
-			s.mu.RUnlock()
-			return err
-		}
-	}
-	s.mu.RUnlock()
-	if _, err := store.Put(ctx, key, &b, backing.PutOptions{Mode: 0o600}); err != nil {
-		return err
-	}
-	s.count, s.torn = count, false
 	return nil
 }

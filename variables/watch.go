@@ -15,6 +15,9 @@ func (v *Variables) Watch(ctx context.Context, changed func(path string, deep bo
 
 // hear announces what the store reports of this room.
 func (v *Variables) hear(event backing.Event, announce func(path string, deep bool)) {
+	if event.Kind == backing.Resync && backing.IsShared(v.store) {
+		v.labels.forgetAll()
+	}
 	if event.Kind == backing.Resync || event.Key == roomDir {
 		announce("", true)
 		return
@@ -24,6 +27,9 @@ func (v *Variables) hear(event backing.Event, announce func(path string, deep bo
 		return
 	}
 	if scope, key, deep := strings.Cut(path, "/"); deep {
+		if backing.IsShared(v.store) {
+			v.labels.forget(Scope(scope)) // first: what is known holds a label
+		}
 		v.known.forget(name{Scope(scope), key})
 	}
 	announce(path, false)
