@@ -27,35 +27,38 @@ type CheckOptions struct {
 	Mounted bool
 	// Memories is $CONTEXT_DATA_DIR, "" where the memories lie in the store.
 	Memories string
-	// Also checks what this package does not know, while the store is open;
-	// may be nil.
-	Also func(ctx context.Context, report func(room.Problem)) error
+	// Also checks what this package does not know, in the directory of this
+	// host that the store has, see [Open], while it is open; may be nil.
+	Also func(ctx context.Context, dir string, report func(room.Problem)) error
 	// Looking is told of each file before it is read; nil is nobody.
 	Looking func(backing.Key)
 	Log     *slog.Logger // nil discards
 }
 
-// Check reads everything in the store in dir and reports what is wrong with
+// Check reads everything in the store at l and reports what is wrong with
 // it, in constant memory. Without Fix it changes nothing and may run beside a
-// daemon. The error is the store's or ctx's; problems are none.
-func Check(ctx context.Context, dir string, o CheckOptions, report func(room.Problem)) error {
+// daemon. With Fix nobody else may write the store, of which a database can
+// not be asked. The error is the store's or ctx's; problems are none.
+func Check(ctx context.Context, l Location, o CheckOptions, report func(room.Problem)) error {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if !o.Fix {
-		live, err := localdir.Written(dir)
+	quiet := o.Mounted || l.Remote() // where it may be what another process is doing
+	if !o.Fix && !quiet {
+		live, err := localdir.Written(l.Name)
 		if err != nil {
 			return err
 		}
-		if live || o.Mounted {
-			report = withoutLeftovers(report)
-		}
+		quiet = live
 	}
-	store, err := openChecked(ctx, dir, o, report)
+	if quiet {
+		report = withoutLeftovers(report)
+	}
+	store, dir, err := openChecked(ctx, l, o, report)
 	if err != nil {
 		return err
 	}
-	err = checkRooms(ctx, store, o, report)
+	err = checkRooms(ctx, store, dir, o, report)
 	return errors.Join(err, store.Close())
 }
 
@@ -67,9 +70,15 @@ func withoutLeftovers(report func(room.Problem)) func(room.Problem) {
 	}
 }
 
+// withFiles is a store with ordinary files.
+type withFiles interface {
+	backing.Store
+	backing.Files
+}
+
 // watched is a store that tells which file is read.
 type watched struct {
-	*localdir.Store
+	withFiles
 	looking func(backing.Key)
 }
 
@@ -77,19 +86,39 @@ func (w watched) Open(ctx context.Context, key backing.Key, rev backing.Revision
 	if w.looking != nil {
 		w.looking(key)
 	}
-	return w.Store.Open(ctx, key, rev)
+	return w.withFiles.Open(ctx, key, rev)
 }
 
 func (w watched) OpenVersion(ctx context.Context, key backing.Key, n int) (backing.Content, error) {
 	if w.looking != nil {
 		w.looking(key)
 	}
-	return w.Store.OpenVersion(ctx, key, n)
+	return w.withFiles.OpenVersion(ctx, key, n)
 }
 
-// openChecked opens the store in dir, and says what lies in its staging, which
-// is emptied by opening it for writing.
-func openChecked(ctx context.Context, dir string, o CheckOptions, report func(room.Problem)) (watched, error) {
+// openChecked opens the store at l; dir is as [Open] has it.
+func openChecked(ctx context.Context, l Location, o CheckOptions, report func(room.Problem)) (store watched, dir string, err error) {
+	if !l.Remote() {
+		store, err = openDirectory(ctx, l.Name, o, report)
+		return store, l.Name, err
+	}
+	if o.Fix {
+		return watched{}, "", fmt.Errorf("check %s: other hosts may write a database, so nothing is mended from beside; write what is reported anew, through a mount", l)
+	}
+	both, dir, err := Open(ctx, l, o.Log)
+	if err != nil {
+		return watched{}, "", err
+	}
+	files, ok := both.(withFiles)
+	if !ok {
+		return watched{}, "", errors.Join(fmt.Errorf("check %s: %T has no files", l, both), both.Close())
+	}
+	return watched{files, o.Looking}, dir, nil
+}
+
+// openDirectory opens the store in dir, and says what lies in its staging,
+// which is emptied by opening it for writing.
+func openDirectory(ctx context.Context, dir string, o CheckOptions, report func(room.Problem)) (watched, error) {
 	store, err := localdir.Open(dir, localdir.Options{ReadOnly: true, Log: o.Log})
 	if err != nil {
 		return watched{}, err
@@ -112,7 +141,7 @@ func openChecked(ctx context.Context, dir string, o CheckOptions, report func(ro
 	return watched{store, o.Looking}, nil
 }
 
-func checkRooms(ctx context.Context, store watched, o CheckOptions, report func(room.Problem)) error {
+func checkRooms(ctx context.Context, store watched, dir string, o CheckOptions, report func(room.Problem)) error {
 	checks := []func() error{
 		func() error { return entries.CheckStore(ctx, store, entries.Options{Log: o.Log}, report) },
 		func() error { return checkKept(ctx, store, report) },
@@ -122,7 +151,7 @@ func checkRooms(ctx context.Context, store watched, o CheckOptions, report func(
 		func() error { return invocations.CheckStore(ctx, store, report) },
 	}
 	if o.Also != nil {
-		checks = append(checks, func() error { return o.Also(ctx, report) })
+		checks = append(checks, func() error { return o.Also(ctx, dir, report) })
 	}
 	for _, check := range checks {
 		if err := check(); err != nil {
@@ -134,7 +163,13 @@ func checkRooms(ctx context.Context, store watched, o CheckOptions, report func(
 
 // checkKept reports the versions of entries that are gone.
 func checkKept(ctx context.Context, store watched, report func(room.Problem)) error {
-	return store.Versioned(ctx, func(key backing.Key) error {
+	versions, ok := store.withFiles.(interface {
+		Versioned(ctx context.Context, each func(key backing.Key) error) error
+	})
+	if !ok {
+		return nil // a database keeps them in order itself
+	}
+	return versions.Versioned(ctx, func(key backing.Key) error {
 		_, err := store.Stat(ctx, key)
 		if err == nil || !missing(err) && !errors.Is(err, backing.ErrNotDir) {
 			return err

@@ -15,7 +15,7 @@ import (
 // checked is the paths that a check reports, in its order.
 func checked(t *testing.T, dir string, o CheckOptions) (paths []string) {
 	t.Helper()
-	if err := Check(t.Context(), dir, o, func(p room.Problem) { paths = append(paths, p.Path) }); err != nil {
+	if err := Check(t.Context(), Directory(dir), o, func(p room.Problem) { paths = append(paths, p.Path) }); err != nil {
 		t.Fatal(err)
 	}
 	return paths
@@ -53,7 +53,7 @@ func TestWhatADaemonIsUsingIsNoLeftover(t *testing.T) {
 func TestACheckThatMendsHasTheStoreForItself(t *testing.T) {
 	dir := t.TempDir()
 	openStore(t, dir)
-	err := Check(t.Context(), dir, CheckOptions{Fix: true}, func(p room.Problem) { t.Errorf("%+v", p) })
+	err := Check(t.Context(), Directory(dir), CheckOptions{Fix: true}, func(p room.Problem) { t.Errorf("%+v", p) })
 	if locked := (*localdir.LockedError)(nil); !errors.As(err, &locked) {
 		t.Errorf("beside a writer it says %v", err)
 	}

@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"ctxfs/backing"
-	"ctxfs/backing/localdir"
 	"ctxfs/entries"
 	"ctxfs/invocations"
 	"ctxfs/memories"
@@ -46,13 +45,12 @@ type Store struct {
 
 var _ Files = (*Store)(nil)
 
-// OpenStore opens the store in dir, and makes it where it is missing;
-// *localdir.LockedError where another process writes it.
-func OpenStore(dir string, o Options) (*Store, error) {
+// OpenStore opens the store at l, see [Open].
+func OpenStore(ctx context.Context, l Location, o Options) (*Store, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	store, err := localdir.Open(dir, localdir.Options{Log: o.Log})
+	store, _, err := Open(ctx, l, o.Log)
 	if err != nil {
 		return nil, err
 	}

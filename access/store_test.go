@@ -16,7 +16,7 @@ import (
 
 func openStore(t *testing.T, dir string) *Store {
 	t.Helper()
-	s, err := OpenStore(dir, Options{Caller: room.Caller{PID: uint32(os.Getpid()), UID: uint32(os.Getuid()), GID: uint32(os.Getgid()), Agent: "alice"}})
+	s, err := OpenStore(t.Context(), Directory(dir), Options{Caller: room.Caller{PID: uint32(os.Getpid()), UID: uint32(os.Getuid()), GID: uint32(os.Getgid()), Agent: "alice"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func mustRead(t *testing.T, f Files, path, want string) {
 func TestAStoreIsWrittenByOneProcess(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
-	_, err := OpenStore(dir, Options{})
+	_, err := OpenStore(t.Context(), Directory(dir), Options{})
 	var locked *localdir.LockedError
 	if !errors.As(err, &locked) || locked.PID != os.Getpid() {
 		t.Fatalf("a second one gets %v", err)

@@ -170,8 +170,7 @@ func (t *notifier) announce(path string, deep bool) {
 		// The name leads the kernel to the draft that was committed, and
 		// is looked up each time anyway.
 	case n == nil || err != nil:
-		dir.changes.Add(1)
-		t.entry(dir, name)
+		t.forgetName(dir, name)
 		t.f.tree.dropIf(dir, name, n) // last, see forgetNode
 		t.pages(dir)
 	case !n.same(info):

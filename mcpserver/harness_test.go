@@ -59,7 +59,7 @@ func newWorld(t testing.TB) *world {
 
 func (w *world) open(dir string) (*operations.Actor, error) {
 	caller := room.Caller{PID: uint32(os.Getpid()), UID: uint32(os.Getuid()), GID: uint32(os.Getgid()), Agent: "alice"}
-	files, err := access.OpenStore(dir, access.Options{Caller: caller})
+	files, err := access.OpenStore(context.Background(), access.Directory(dir), access.Options{Caller: caller})
 	if err != nil {
 		return nil, err
 	}

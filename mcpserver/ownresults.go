@@ -32,7 +32,7 @@ func (o *ownResults) at(ctx context.Context, a *operations.Actor) (*operations.A
 		if err != nil {
 			return nil, fmt.Errorf("make a place for tool results: %w", err)
 		}
-		store, err := access.OpenStore(dir, access.Options{Caller: a.Caller})
+		store, err := access.OpenStore(ctx, access.Directory(dir), access.Options{Caller: a.Caller})
 		if err != nil {
 			return nil, errors.Join(err, os.RemoveAll(dir))
 		}

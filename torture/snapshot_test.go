@@ -176,7 +176,7 @@ func shown(text string, there bool) string {
 // start should have cleared away.
 func leftovers(dir string) error {
 	var errs []error
-	err := access.Check(ctx, dir, access.CheckOptions{}, func(p room.Problem) {
+	err := access.Check(ctx, access.Directory(dir), access.CheckOptions{}, func(p room.Problem) {
 		if p.Leftover {
 			errs = append(errs, fmt.Errorf("check: %s is left: %s", p.Path, p.Reason))
 		}
@@ -187,7 +187,7 @@ func leftovers(dir string) error {
 // wrong returns what may not be in any store, whatever happened to it.
 func (w *world) wrong(dir string) error {
 	var errs []error
-	err := access.Check(ctx, dir, access.CheckOptions{}, func(p room.Problem) {
+	err := access.Check(ctx, access.Directory(dir), access.CheckOptions{}, func(p room.Problem) {
 		if !p.Warning {
 			errs = append(errs, fmt.Errorf("check: %s:%d: %s: %s", p.Path, p.Line, p.Field, p.Reason))
 		}

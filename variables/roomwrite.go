@@ -18,6 +18,11 @@ func (r *Room) Write(ctx context.Context, c room.Caller, path string, o room.Cre
 	if err != nil {
 		return nil, room.Info{}, r.v.deny(c, err)
 	}
+	if o.Flags&os.O_APPEND != 0 && backing.IsShared(r.v.store) {
+		// Another host may just have made it a stream: taken for a text it
+		// would be replaced as a whole, with what is appended meanwhile.
+		r.v.labels.forget(n.scope)
+	}
 	s, base, err := r.begins(ctx, c, path, n)
 	switch {
 	case errors.Is(err, backing.ErrNotFound) && o.New:

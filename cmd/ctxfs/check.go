@@ -40,7 +40,7 @@ report says how to do that. No daemon may have the store then.`,
 			return check(cmd, store, &report{out: cmd.OutOrStdout(), json: asJSON, fix: fix})
 		},
 	}
-	cmd.Flags().StringVar(&store, "store", "", "the store's directory (default: as for mount)")
+	cmd.Flags().StringVar(&store, "store", "", "the store's directory or URL (default: as for mount)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: one finding a line")
 	cmd.Flags().BoolVar(&fix, "fix", false, "mend what can be mended without losing anything")
 	return cmd
@@ -51,22 +51,22 @@ func check(cmd *cobra.Command, flag string, r *report) error {
 	if err != nil {
 		return err
 	}
-	dir, err := storePath(flag, os.Getenv, all)
+	store, err := storePath(flag, os.Getenv, all)
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(dir); err != nil {
+	if err := there(store); err != nil {
 		return fmt.Errorf("check the store: %w", err)
 	}
-	point := servedAt(all, dir)
+	point := servedAt(all, store.Name)
 	if r.fix && point != "" {
-		return fmt.Errorf("the store %s is mounted at %s: `ctxfs umount %s` first, or check without --fix", dir, point, point)
+		return fmt.Errorf("the store %s is mounted at %s: `ctxfs umount %s` first, or check without --fix", store, point, point)
 	}
 	r.progress = newProgress(cmd.ErrOrStderr(), "checking")
 	o := access.CheckOptions{Fix: r.fix, Mounted: point != "", Memories: os.Getenv("CONTEXT_DATA_DIR"),
 		Looking: func(k backing.Key) { r.progress.at(string(k)) },
-		Also:    func(ctx context.Context, report func(room.Problem)) error { return checkIndex(ctx, dir, report) }}
-	err = access.Check(cmd.Context(), dir, o, func(p room.Problem) { r.add(cmd.Context(), p) })
+		Also:    checkIndex}
+	err = access.Check(cmd.Context(), store, o, func(p room.Problem) { r.add(cmd.Context(), p) })
 	r.progress.end()
 	if locked := (*localdir.LockedError)(nil); errors.As(err, &locked) {
 		return fmt.Errorf("%w; wait for its end, or check without --fix", err)
@@ -74,7 +74,17 @@ func check(cmd *cobra.Command, flag string, r *report) error {
 	if err != nil {
 		return err
 	}
-	return r.end(dir)
+	return r.end(store.Name)
+}
+
+// there says where a store that is a directory is missing. A database is asked
+// when it is opened.
+func there(store access.Location) error {
+	if store.Remote() {
+		return nil
+	}
+	_, err := os.Stat(store.Name)
+	return err
 }
 
 // servedAt is where the store is mounted, "" if nowhere.
@@ -87,7 +97,7 @@ func servedAt(all []mount, store string) string {
 	return ""
 }
 
-// checkIndex reads the index of the store in dir.
+// checkIndex reads the index in dir.
 func checkIndex(ctx context.Context, dir string, report func(room.Problem)) error {
 	path := filepath.Join(dir, indexFile)
 	err := index.Check(ctx, path)

@@ -19,11 +19,11 @@ const completions = 200
 // mounted is the store for a completion: only one that a daemon serves, as
 // nobody wants a lock taken by pressing a key.
 func (f *reachFlags) mounted() (*reached, bool) {
-	dir, point, err := findStore(f.store)
+	store, point, err := findStore(f.store)
 	if err != nil || point == "" {
 		return nil, false
 	}
-	return newReached(access.NewMount(point, nil), dir, point, f.caller(os.Getenv)), true
+	return newReached(access.NewMount(point, nil), store, point, f.caller(os.Getenv)), true
 }
 
 // completeKeys offers variables: the keys that the caller sees without a

@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"ctxfs/access"
 )
 
 // readyFD is the daemon's descriptor of the readiness pipe, the first after
@@ -53,6 +55,7 @@ func spawnDaemon(cmd *cobra.Command, f mountFlags, mountpoint string, orphaned s
 	defer ready.Close()
 	child := exec.Command("/proc/self/exe", daemonArgs(cmd.Flags(), mountpoint)...)
 	child.Args[0] = "ctxfs"
+	child.Env = daemonEnv(cmd.Flags())
 	child.Stdout, child.Stderr = logFile, logFile
 	child.ExtraFiles = []*os.File{theirs}
 	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: orphaned}
@@ -91,12 +94,24 @@ func listen(ready io.Reader, out io.Writer) error {
 	return io.ErrUnexpectedEOF
 }
 
+// daemonEnv is the environment of the daemon, nil for that of the command. A
+// database's URL goes there, where only its user can read the password in it.
+func daemonEnv(given *pflag.FlagSet) []string {
+	if store := given.Lookup("store").Value.String(); access.IsURL(store) {
+		return append(os.Environ(), "SFA_CONTEXT_STORE="+store)
+	}
+	return nil
+}
+
 // daemonArgs is the command line of the daemon, as ps shows it: that of the
 // command, with what it has resolved itself.
 func daemonArgs(given *pflag.FlagSet, mountpoint string) []string {
 	a := []string{"mount", "--foreground", "--ready-fd", strconv.Itoa(readyFD)}
 	given.Visit(func(f *pflag.Flag) {
-		if f.Name != "log" { // which is open already
+		switch {
+		case f.Name == "log": // which is open already
+		case f.Name == "store" && access.IsURL(f.Value.String()): // see daemonEnv
+		default:
 			a = append(a, "--"+f.Name+"="+f.Value.String())
 		}
 	})

@@ -32,17 +32,17 @@ func (f *reachFlags) entry(arg string) (string, error) {
 			return rel, err
 		}
 	}
-	dir, err := storePath(f.store, os.Getenv, all)
+	store, err := storePath(f.store, os.Getenv, all)
 	if err != nil {
 		return "", err
 	}
-	if inside(abs, dir) {
+	if inside(abs, store.Name) {
 		if _, err := os.Lstat(abs); err == nil {
-			return operations.EntryPath(strings.TrimPrefix(abs[len(dir):], "/"))
+			return operations.EntryPath(strings.TrimPrefix(abs[len(store.Name):], "/"))
 		}
 	}
 	if filepath.IsAbs(arg) {
-		return "", fmt.Errorf("%s: %w, neither in a mount nor in the store %s", arg, fs.ErrNotExist, dir)
+		return "", fmt.Errorf("%s: %w, neither in a mount nor in the store %s", arg, fs.ErrNotExist, store)
 	}
 	return operations.EntryPath(path.Clean(arg))
 }

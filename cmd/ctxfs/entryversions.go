@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,7 +14,6 @@ import (
 
 	"ctxfs/access"
 	"ctxfs/backing"
-	"ctxfs/backing/localdir"
 	"ctxfs/codec"
 )
 
@@ -36,7 +36,7 @@ type entryVersions struct {
 
 // versions opens those of the entry at path.
 func (f *reachFlags) versions(ctx context.Context, path string) (*entryVersions, error) {
-	dir, point, err := findStore(f.store)
+	store, point, err := findStore(f.store)
 	if err != nil {
 		return nil, err
 	}
@@ -44,10 +44,10 @@ func (f *reachFlags) versions(ctx context.Context, path string) (*entryVersions,
 	if point != "" {
 		err = v.fromMount(ctx, access.NewMount(point, nil))
 	} else {
-		err = v.fromStore(ctx, dir)
+		err = v.fromStore(ctx, store)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no entry %s in the store %s", printable(path), dir)
+		return nil, fmt.Errorf("there is no entry %s in the store %s", printable(path), store)
 	}
 	return v, err
 }
@@ -80,8 +80,8 @@ func (v *entryVersions) fromMount(ctx context.Context, m *access.Mount) error {
 	return nil
 }
 
-func (v *entryVersions) fromStore(ctx context.Context, dir string) error {
-	store, err := localdir.Open(dir, localdir.Options{ReadOnly: true})
+func (v *entryVersions) fromStore(ctx context.Context, at access.Location) error {
+	store, err := access.OpenReading(ctx, at, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

@@ -105,16 +105,16 @@ func (f *gcFlags) request(a []string, getenv func(string) string) (r housekeepin
 
 // run has the request done and prints what becomes of it.
 func (f *gcFlags) run(cmd *cobra.Command, r housekeeping.Request) error {
-	dir, point, err := findStore(f.store)
+	store, point, err := findStore(f.store)
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(dir); err != nil && point == "" {
+	if err := there(store); err != nil && point == "" {
 		return fmt.Errorf("keep the store in order: %w", err) // it must not be made
 	}
 	return f.reach(cmd, func(ctx context.Context, files *reached) error {
 		if _, err := files.Stat(ctx, r.Agent); errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("there is no agent %s in the store %s", printable(r.Agent), dir)
+			return fmt.Errorf("there is no agent %s in the store %s", printable(r.Agent), store)
 		} else if err != nil {
 			return err
 		}
@@ -133,11 +133,11 @@ func (f *gcFlags) run(cmd *cobra.Command, r housekeeping.Request) error {
 func (f *gcFlags) pathInStore(arg string) (string, error) {
 	rel := filepath.Clean(arg)
 	if filepath.IsAbs(rel) {
-		dir, point, err := findStore(f.store)
+		store, point, err := findStore(f.store)
 		if err != nil {
 			return "", err
 		}
-		for _, top := range []string{point, dir} {
+		for _, top := range []string{point, store.Name} {
 			if top != "" && inside(rel, top) {
 				rel = strings.TrimPrefix(rel[len(top):], "/")
 			}

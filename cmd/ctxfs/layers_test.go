@@ -36,7 +36,7 @@ var layers = map[string][]string{
 	"views":                   append([]string{"index"}, ofRooms...),
 	"archive":                 ofRooms,
 	"housekeeping":            append([]string{"archive", "entries", "results"}, ofRooms...),
-	"access":                  append([]string{"backing/localdir", "housekeeping"}, append(rooms, ofRooms...)...),
+	"access":                  append([]string{"backing/localdir", "backing/joined", "backing/postgres", "housekeeping"}, append(rooms, ofRooms...)...),
 	"operations":              append([]string{"access"}, append(rooms, ofRooms...)...),
 	"mcpserver":               append([]string{"access", "index", "operations"}, append(rooms, ofRooms...)...),
 	"torture":                 append([]string{"access", "fusefs", "torture/trace", "torture/disk", "torture/apart", "torture/tried", "backing/localdir", "archive", "housekeeping"}, append(rooms, ofRooms...)...),

@@ -19,20 +19,30 @@ func logFilePath(flag, mountpoint string, getenv func(string) string) (string, e
 	if flag != "" {
 		return flag, nil
 	}
-	dir := getenv("XDG_STATE_HOME")
-	if dir == "" {
-		home := getenv("HOME")
-		if home == "" {
-			return "", errors.New("where to log? there is no --log, and neither $XDG_STATE_HOME nor $HOME is set")
-		}
-		dir = filepath.Join(home, ".local/state")
+	dir, err := stateDir(getenv)
+	if err != nil {
+		return "", fmt.Errorf("where to log? there is no --log, and %w", err)
 	}
 	name := strings.ReplaceAll(strings.Trim(mountpoint, "/"), "/", "-")
 	const longest = 200 // bytes; names end at 255
 	if len(name) > longest {
 		name = name[len(name)-longest:]
 	}
-	return filepath.Join(dir, "ctxfs", name+".log"), nil
+	return filepath.Join(dir, name+".log"), nil
+}
+
+// stateDir is where ctxfs keeps what belongs to this host and user: below
+// $XDG_STATE_HOME or ~/.local/state.
+func stateDir(getenv func(string) string) (string, error) {
+	dir := getenv("XDG_STATE_HOME")
+	if dir == "" {
+		home := getenv("HOME")
+		if home == "" {
+			return "", errors.New("neither $XDG_STATE_HOME nor $HOME is set")
+		}
+		dir = filepath.Join(home, ".local/state")
+	}
+	return filepath.Join(dir, "ctxfs"), nil
 }
 
 // openLog opens the log to append to it, its directory made, the old one put

@@ -53,7 +53,7 @@ Where it names a live ctxfs mount, the store behind that is meant.
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.store, "store", "", "the directory to mount (made if missing)")
+	flags.StringVar(&f.store, "store", "", "the directory to mount (made if missing), or the `URL` of a PostgreSQL database")
 	flags.BoolVar(&f.foreground, "foreground", false, "serve in this process, until a signal or umount; tells systemd when it is ready")
 	flags.BoolVar(&f.allowOther, "allow-other", false, "let other users in, with the kernel's permission checks")
 	flags.StringVar(&f.agent, "agent", "", "who writes, for processes that do not say so themselves")

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"ctxfs/access"
 )
 
 func homeDir() (string, error) {
@@ -63,7 +65,7 @@ func resolve(path string) (string, error) {
 
 // prepareMountpoint makes the directory at point and sees that store can be
 // mounted there. What it mended on the way it tells say.
-func prepareMountpoint(point, store string, say func(string)) error {
+func prepareMountpoint(point string, store access.Location, say func(string)) error {
 	all, err := mounts()
 	if err != nil {
 		return err
@@ -82,10 +84,11 @@ func prepareMountpoint(point, store string, say func(string)) error {
 	if m, ok := ctxfsAbove(all, point); ok {
 		return fmt.Errorf("the mountpoint %s lies inside the ctxfs mount at %s", point, m.Point)
 	}
-	if insideAnywhere(all, point, store) {
+	switch {
+	case store.Remote():
+	case insideAnywhere(all, point, store.Name):
 		return fmt.Errorf("the mountpoint %s lies inside the store %s", point, store)
-	}
-	if insideAnywhere(all, store, point) {
+	case insideAnywhere(all, store.Name, point):
 		return fmt.Errorf("the store %s lies inside the mountpoint %s, which would hide it", store, point)
 	}
 	return makeEmptyDir(point)

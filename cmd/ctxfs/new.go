@@ -79,11 +79,13 @@ func (f *newFlags) run(cmd *cobra.Command, slug string, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		top := r.dir
-		if r.Point != "" {
-			top = r.Point
+		switch {
+		case r.Point != "":
+			path = filepath.Join(r.Point, path)
+		case !r.store.Remote():
+			path = filepath.Join(r.store.Name, path)
 		}
-		_, err = fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(top, path))
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
 		return err
 	})
 }

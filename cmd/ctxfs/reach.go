@@ -35,7 +35,7 @@ type reachFlags struct {
 }
 
 func (f *reachFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.store, "store", "", "the store's `DIR`, or a mountpoint of it (default: as for mount)")
+	flags.StringVar(&f.store, "store", "", "the store's `DIR`, URL, or a mountpoint of it (default: as for mount)")
 	flags.StringVar(&f.agent, "agent", "", "act as the agent `NAME` (default $CTXFS_AGENT, or the last of $SFA_CALL_CHAIN)")
 	flags.StringVar(&f.session, "session", "", "act in the session `ID` (default $SFA_SESSION_ID)")
 }
@@ -60,11 +60,11 @@ func (f *reachFlags) caller(getenv func(string) string) room.Caller {
 // reached is the files of the store that a command works on.
 type reached struct {
 	operations.Actor
-	dir string
+	store access.Location
 }
 
-func newReached(files access.Files, dir, point string, caller room.Caller) *reached {
-	return &reached{operations.Actor{Files: files, Point: point, Caller: caller}, dir}
+func newReached(files access.Files, store access.Location, point string, caller room.Caller) *reached {
+	return &reached{operations.Actor{Files: files, Point: point, Caller: caller}, store}
 }
 
 // reach calls do with the store. Where a mount serves it that is asked,
@@ -88,7 +88,7 @@ func (f *reachFlags) open(stderr io.Writer, o access.Options) (*reached, error) 
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		dir, point, err := findStore(f.store)
+		store, point, err := findStore(f.store)
 		if err != nil {
 			return nil, err
 		}
@@ -96,11 +96,11 @@ func (f *reachFlags) open(stderr io.Writer, o access.Options) (*reached, error) 
 			if err := beNamed(caller); err != nil {
 				return nil, err
 			}
-			return newReached(access.NewMount(point, nil), dir, point, caller), nil
+			return newReached(access.NewMount(point, nil), store, point, caller), nil
 		}
-		files, err := access.OpenStore(dir, o)
+		files, err := access.OpenStore(context.Background(), store, o)
 		if err == nil {
-			return newReached(files, dir, "", caller), nil
+			return newReached(files, store, "", caller), nil
 		}
 		if locked := (*localdir.LockedError)(nil); !errors.As(err, &locked) {
 			return nil, err
@@ -113,28 +113,28 @@ func (f *reachFlags) open(stderr io.Writer, o access.Options) (*reached, error) 
 	}
 }
 
-// findStore returns the store's directory and where a daemon of this user
-// serves it, "" where none does.
-func findStore(flag string) (dir, point string, err error) {
+// findStore returns where the store is and where a daemon of this user serves
+// it, "" where none does.
+func findStore(flag string) (store access.Location, point string, err error) {
 	all, err := mounts()
 	if err != nil {
-		return "", "", err
+		return store, "", err
 	}
-	if dir, err = storePath(flag, os.Getenv, all); err != nil {
-		return "", "", err
+	if store, err = storePath(flag, os.Getenv, all); err != nil {
+		return store, "", err
 	}
 	for _, m := range all {
-		if m.Type != fstype || m.Source != dir {
+		if m.Type != fstype || m.Source != store.Name {
 			continue
 		}
 		switch state := patientProbe(m.Point); state {
 		case serving:
-			return dir, m.Point, nil
+			return store, m.Point, nil
 		case hung:
-			return "", "", fmt.Errorf("the store %s is mounted at %s, which does not answer; `ctxfs umount --force %s` ends it", dir, m.Point, m.Point)
+			return store, "", fmt.Errorf("the store %s is mounted at %s, which does not answer; `ctxfs umount --force %s` ends it", store, m.Point, m.Point)
 		}
 	}
-	return dir, "", nil
+	return store, "", nil
 }
 
 // probes is how often a mount is asked before it counts as hung: on a machine
@@ -177,7 +177,7 @@ func (r *reached) needsMount(what, instead string) error {
 	if r.Point != "" {
 		return nil
 	}
-	return fmt.Errorf("%s would be gone at once: no daemon serves the store %s; `ctxfs mount` first%s", what, r.dir, instead)
+	return fmt.Errorf("%s would be gone at once: no daemon serves the store %s; `ctxfs mount` first%s", what, r.store, instead)
 }
 
 // input is the content that a command is given: a file, or standard input

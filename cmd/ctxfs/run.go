@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"ctxfs/access"
 	"ctxfs/codec"
 )
 
@@ -53,7 +54,7 @@ user namespaces.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&r.store, "store", "", "the store's `DIR`, or a mountpoint of it (default: as for mount)")
+	flags.StringVar(&r.store, "store", "", "the store's `DIR`, URL, or a mountpoint of it (default: as for mount)")
 	flags.StringVar(&r.agent, "agent", "", "the agent's `NAME` (default $CTXFS_AGENT, or the last of $SFA_CALL_CHAIN)")
 	flags.StringVar(&r.session, "session", "", "the session's `ID` (default $SFA_SESSION_ID, or a new one)")
 	flags.StringVar(&r.at, "at", "", "the mountpoint `DIR` (default: where the store is mounted, or ~/context)")
@@ -75,7 +76,7 @@ func (r *running) run(cmd *cobra.Command) error {
 		return err
 	}
 	if r.private {
-		if point != "" {
+		if point != "" && !store.Remote() {
 			return fmt.Errorf("the store %s is mounted at %s already, and one daemon writes a store: leave out --private, or name another --store", store, point)
 		}
 		return r.inNamespace(cmd, store, at)
@@ -142,8 +143,12 @@ func (r *running) setenv(mountpoint string) error {
 
 // mountBefore mounts the store by a process of its own: the daemon must not
 // become a child of the command.
-func mountBefore(cmd *cobra.Command, store, at string) error {
-	mount := exec.Command("/proc/self/exe", "mount", "--store", store, at)
+func mountBefore(cmd *cobra.Command, store access.Location, at string) error {
+	mount := exec.Command("/proc/self/exe", "mount", "--store", store.Name, at)
+	if store.Remote() { // whose password is not for the command line
+		mount = exec.Command("/proc/self/exe", "mount", at)
+		mount.Env = append(os.Environ(), "SFA_CONTEXT_STORE="+store.URL())
+	}
 	mount.Args[0] = "ctxfs"
 	mount.Stdout, mount.Stderr = cmd.ErrOrStderr(), cmd.ErrOrStderr()
 	err := mount.Run()

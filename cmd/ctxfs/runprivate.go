@@ -13,19 +13,24 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
+
+	"ctxfs/access"
 )
 
 // inNamespace runs the command by `ctxfs run-private` in a mount namespace of
 // its own. An ordinary user has one in a user namespace, where the process is
 // who it was outside and may mount.
-func (r *running) inNamespace(cmd *cobra.Command, store, at string) error {
+func (r *running) inNamespace(cmd *cobra.Command, store access.Location, at string) error {
 	if err := r.setenv(at); err != nil {
 		return err
 	}
 	// A thread's end would be the death of the parent.
 	runtime.LockOSThread()
-	inner := exec.Command("/proc/self/exe", append([]string{"run-private", "--", store, at}, r.argv...)...)
+	inner := exec.Command("/proc/self/exe", append([]string{"run-private", "--", store.Name, at}, r.argv...)...)
 	inner.Args[0] = "ctxfs"
+	if store.Remote() { // whose password is not for the command line
+		inner.Env = append(os.Environ(), privateStoreEnv+"="+store.URL())
+	}
 	inner.Stdin, inner.Stdout, inner.Stderr = os.Stdin, os.Stdout, os.Stderr
 	inner.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGTERM}
 	if os.Geteuid() != 0 {
@@ -42,6 +47,10 @@ func (r *running) inNamespace(cmd *cobra.Command, store, at string) error {
 	}
 	return o.result(cmd)
 }
+
+// privateStoreEnv hands the URL of a database, with its password, to
+// `ctxfs run-private`.
+const privateStoreEnv = "CTXFS_PRIVATE_STORE"
 
 // noNamespace explains why there is no private mount.
 func noNamespace(err error) error {
@@ -72,6 +81,12 @@ func runPrivate(cmd *cobra.Command, store, at string, argv []string) error {
 	}
 	mounting := newMount()
 	mounting.SetOut(io.Discard)
+	if url := os.Getenv(privateStoreEnv); url != "" {
+		store = url
+		if err := os.Unsetenv(privateStoreEnv); err != nil { // it is not the command's
+			return err
+		}
+	}
 	if err := mounting.Flags().Set("store", store); err != nil {
 		return err
 	}

@@ -23,22 +23,25 @@ const (
 // commands_test.go and term_test.go, and ends with umount.
 func TestScripts(t *testing.T) {
 	needFuse(t)
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata",
-		Setup:               setup,
-		RequireUniqueNames:  true,
-		RequireExplicitExec: true,
-		Condition:           condition,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"mount":     mountCmd,
-			"umount":    umountCmd,
-			"daemon":    daemonCmd,
-			"within":    withinCmd,
-			"changelog": changelogCmd,
-			"versions":  versionsCmd,
-			"term":      termCmd,
-		},
-	})
+	p := scripts
+	p.Dir = "testdata"
+	testscript.Run(t, p)
+}
+
+var scripts = testscript.Params{
+	Setup:               setup,
+	RequireUniqueNames:  true,
+	RequireExplicitExec: true,
+	Condition:           condition,
+	Cmds: map[string]func(*testscript.TestScript, bool, []string){
+		"mount":     mountCmd,
+		"umount":    umountCmd,
+		"daemon":    daemonCmd,
+		"within":    withinCmd,
+		"changelog": changelogCmd,
+		"versions":  versionsCmd,
+		"term":      termCmd,
+	},
 }
 
 func needFuse(t *testing.T) {

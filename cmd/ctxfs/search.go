@@ -7,11 +7,14 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"ctxfs/access"
+	"ctxfs/backing"
 	"ctxfs/backing/localdir"
 	"ctxfs/entries"
 	"ctxfs/index"
@@ -154,20 +157,20 @@ func (f *searchFlags) query(a []string, now time.Time) error {
 // search asks the index of a daemon, where one serves the store, else one of
 // its own.
 func (f *searchFlags) search(cmd *cobra.Command) ([]index.Hit, error) {
-	dir, point, err := findStore(f.store)
+	at, point, err := findStore(f.store)
 	if err != nil {
 		return nil, err
 	}
 	if point != "" {
-		return f.beside(cmd, dir, point)
+		return f.beside(cmd, at, point)
 	}
-	if _, err := os.Stat(dir); err != nil {
+	if err := there(at); err != nil {
 		return nil, fmt.Errorf("search the store: %w", err)
 	}
-	store, err := openForSearch(dir)
+	store, dir, err := openForSearch(cmd.Context(), at)
 	if locked := (*localdir.LockedError)(nil); errors.As(err, &locked) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "ctxfs: %v; what changed since then may be missing\n", locked)
-		return f.read(cmd.Context(), dir)
+		return f.readFile(cmd.Context(), at, filepath.Join(at.Name, indexFile))
 	}
 	if err != nil {
 		return nil, err
@@ -191,19 +194,19 @@ func (f *searchFlags) search(cmd *cobra.Command) ([]index.Hit, error) {
 
 // openForSearch takes the store as its writer, for a moment: another command
 // may have it just now.
-func openForSearch(dir string) (*localdir.Store, error) {
+func openForSearch(ctx context.Context, at access.Location) (store backing.Store, dir string, err error) {
 	deadline := time.After(lockWait)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		store, err := localdir.Open(dir, localdir.Options{Log: slog.New(slog.DiscardHandler)})
+		store, dir, err := access.Open(ctx, at, slog.New(slog.DiscardHandler))
 		if locked := (*localdir.LockedError)(nil); !errors.As(err, &locked) {
-			return store, err
+			return store, dir, err
 		}
 		select {
 		case <-tick.C:
 		case <-deadline:
-			return nil, err
+			return nil, "", err
 		}
 	}
 }

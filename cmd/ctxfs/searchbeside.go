@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -12,12 +13,11 @@ import (
 
 	"ctxfs/access"
 	"ctxfs/backing"
-	"ctxfs/backing/localdir"
 	"ctxfs/index"
 )
 
 // beside searches the index that the daemon at point writes.
-func (f *searchFlags) beside(cmd *cobra.Command, dir, point string) ([]index.Hit, error) {
+func (f *searchFlags) beside(cmd *cobra.Command, at access.Location, point string) ([]index.Hit, error) {
 	s, err := askIndex(cmd.Context(), point)
 	if err != nil {
 		return nil, err
@@ -29,9 +29,9 @@ func (f *searchFlags) beside(cmd *cobra.Command, dir, point string) ([]index.Hit
 		fmt.Fprintf(cmd.ErrOrStderr(), "ctxfs: the index is being built: %d entries are in it, %d are not; some may be missing here\n", s.Entries, s.Todo)
 	}
 	if s.Path == "" {
-		s.Path = filepath.Join(dir, indexFile)
+		s.Path = filepath.Join(at.Name, indexFile)
 	}
-	hits, err := f.readFile(cmd.Context(), dir, s.Path)
+	hits, err := f.readFile(cmd.Context(), at, s.Path)
 	if !index.IsDamaged(err) || s.Building || s.Error != "" {
 		return hits, err
 	}
@@ -49,7 +49,7 @@ func (f *searchFlags) beside(cmd *cobra.Command, dir, point string) ([]index.Hit
 	if err != nil {
 		return nil, err
 	}
-	return f.readFile(cmd.Context(), dir, s.Path)
+	return f.readFile(cmd.Context(), at, s.Path)
 }
 
 // askIndex asks the daemon at point how far its index is.
@@ -64,13 +64,9 @@ func askIndex(ctx context.Context, point string) (s index.Status, err error) {
 	return s, nil
 }
 
-func (f *searchFlags) read(ctx context.Context, dir string) ([]index.Hit, error) {
-	return f.readFile(ctx, dir, filepath.Join(dir, indexFile))
-}
-
 // readFile searches the index in a file that another process writes.
-func (f *searchFlags) readFile(ctx context.Context, dir, path string) ([]index.Hit, error) {
-	store, err := localdir.Open(dir, localdir.Options{ReadOnly: true})
+func (f *searchFlags) readFile(ctx context.Context, at access.Location, path string) ([]index.Hit, error) {
+	store, err := access.OpenReading(ctx, at, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +79,7 @@ func (f *searchFlags) readFile(ctx context.Context, dir, path string) ([]index.H
 }
 
 // storeContent reads entries straight from the store.
-type storeContent struct{ *localdir.Store }
+type storeContent struct{ backing.Store }
 
 func (s storeContent) Read(ctx context.Context, path string, rev backing.Revision) (backing.Content, error) {
 	key, err := backing.ParseKey(path)

@@ -41,7 +41,7 @@ func (f *searching) asked() int64 {
 	return 0
 }
 
-// openSearching opens the index of the store in dir. That of a store which
+// openSearching opens the index of a store that has dir for it. That of a store which
 // cannot be written lies elsewhere, for as long as this process lives.
 func openSearching(dir string, readOnly bool, src index.Source, log *slog.Logger) (*searching, error) {
 	f := &searching{started: time.Now(), path: filepath.Join(dir, indexFile)}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +12,7 @@ import (
 	"runtime"
 	"syscall"
 
-	"ctxfs/backing/localdir"
+	"ctxfs/access"
 	"ctxfs/entries"
 	"ctxfs/fusefs"
 	"ctxfs/housekeeping"
@@ -52,7 +53,7 @@ func serve(f mountFlags, mountpoint string) error {
 	if err := os.Chdir("/"); err != nil {
 		return errors.Join(r.failed(err), m.end())
 	}
-	log.Info("mounted", "mountpoint", mountpoint, "store", store, "version", version)
+	log.Info("mounted", "mountpoint", mountpoint, "store", store.Name, "version", version)
 	if err := r.ready(fmt.Sprintf("mounted %s at %s", store, mountpoint)); err != nil {
 		log.Error("tell that the mount serves", "err", err)
 	}
@@ -74,12 +75,12 @@ type mounted struct {
 }
 
 // open puts the parts together: the store, its rooms, the mount.
-func open(f mountFlags, dir, mountpoint string, log *slog.Logger) (*mounted, error) {
+func open(f mountFlags, at access.Location, mountpoint string, log *slog.Logger) (*mounted, error) {
 	kernel, err := checkKernelOptions(f.options)
 	if err != nil {
 		return nil, err
 	}
-	store, err := localdir.Open(dir, localdir.Options{Log: log})
+	store, dir, err := access.Open(context.Background(), at, log)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +103,7 @@ func open(f mountFlags, dir, mountpoint string, log *slog.Logger) (*mounted, err
 	keeper := &housekeeping.Keeper{Store: store, Entries: root, Results: rooms.results}
 	fs, err := fusefs.Mount(fusefs.Options{
 		Mountpoint: mountpoint,
-		StoreName:  dir,
+		StoreName:  at.Name,
 		AllowOther: f.allowOther,
 		Kernel:     kernel,
 		Debug:      f.debug,

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"ctxfs/access"
 )
 
 // Where the store and its configuration are by default, below the home
@@ -14,28 +16,46 @@ const (
 	defaultConfig = ".config/single-file-agents/config.json"
 )
 
-// storePath returns the store's directory, absolute: flag, then
-// $SFA_CONTEXT_STORE, then contextStore.path of the configuration file
-// ($SFA_CONFIG or the default one), then the default. Where that is the
-// mountpoint of a live ctxfs mount it is the store behind it. getenv is
-// os.Getenv.
-func storePath(flag string, getenv func(string) string, all []mount) (string, error) {
+// storePath returns where the store is: flag, then $SFA_CONTEXT_STORE, then
+// contextStore.path of the configuration file ($SFA_CONFIG or the default one),
+// then the default; a directory, made absolute, or the URL of a database. Where
+// that is the mountpoint of a live ctxfs mount it is the store behind it.
+// getenv is os.Getenv.
+func storePath(flag string, getenv func(string) string, all []mount) (access.Location, error) {
 	named, err := namedStore(flag, getenv)
 	if err != nil {
-		return "", err
+		return access.Location{}, err
+	}
+	if strings.Contains(named, "://") {
+		return database(named, getenv)
 	}
 	dir, err := resolve(named)
 	if err != nil {
-		return "", err
+		return access.Location{}, err
 	}
 	m, ok := ctxfsAbove(all, dir)
 	switch {
 	case !ok:
-		return dir, nil
+		return access.Directory(dir), nil
+	case m.Point == dir && access.IsURL(m.Source):
+		return database(m.Source, getenv)
 	case m.Point == dir:
-		return m.Source, nil
+		return access.Directory(m.Source), nil
 	}
-	return "", fmt.Errorf("the store %s lies inside the ctxfs mount at %s; name the store itself, %s, or another directory", named, m.Point, m.Source)
+	return access.Location{}, fmt.Errorf("the store %s lies inside the ctxfs mount at %s; name the store itself, %s, or another directory", named, m.Point, m.Source)
+}
+
+// database is the store at a URL, with its place on this host below the
+// directory of states.
+func database(name string, getenv func(string) string) (access.Location, error) {
+	if scheme, _, _ := strings.Cut(name, "://"); !access.IsURL(name) {
+		return access.Location{}, fmt.Errorf("a store is a directory or a database, postgres://USER@HOST/DATABASE; nothing is known of %s://", printable(scheme))
+	}
+	dir, err := stateDir(getenv)
+	if err != nil {
+		return access.Location{}, fmt.Errorf("where may this host keep what belongs to it alone? %w", err)
+	}
+	return access.Database(name, filepath.Join(dir, "stores"))
 }
 
 func namedStore(flag string, getenv func(string) string) (string, error) {
@@ -64,7 +84,7 @@ func configuredStore(home, named string) (string, error) {
 		return "", err
 	}
 	dir := tilde(config.ContextStore.Path, home)
-	if dir != "" && !filepath.IsAbs(dir) {
+	if dir != "" && !filepath.IsAbs(dir) && !strings.Contains(dir, "://") {
 		dir = filepath.Join(filepath.Dir(file), dir)
 	}
 	return dir, nil

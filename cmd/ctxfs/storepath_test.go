@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,10 +51,36 @@ func TestStorePathTakesTheFirstThatIsSet(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := storePath(c.flag, env(c.env), live)
-			if err != nil || got != c.want {
+			if err != nil || got.Name != c.want || got.Remote() {
 				t.Errorf("got %q, %v; want %q", got, err, c.want)
 			}
 		})
+	}
+}
+
+func TestADatabaseIsNamedWithoutItsPassword(t *testing.T) {
+	home := t.TempDir()
+	url := "postgresql://alice:secret@db.example:5432/notes?sslpassword=secret&sslmode=require&password=secret"
+	const name = "postgres://alice@db.example:5432/notes?sslmode=require"
+	config := write(t, filepath.Join(home, "config.json"), `{"contextStore": {"path": "`+url+`"}}`)
+	live := []mount{{Point: home + "/live", Type: fstype, Source: name}}
+	for _, c := range []struct {
+		flag string
+		env  map[string]string
+		url  string
+	}{
+		{url, map[string]string{"HOME": home}, url},
+		{"", map[string]string{"HOME": home, "SFA_CONTEXT_STORE": url}, url},
+		{"", map[string]string{"HOME": home, "SFA_CONFIG": config}, url},
+		{home + "/live", map[string]string{"HOME": home}, name},
+	} {
+		got, err := storePath(c.flag, env(c.env), live)
+		if err != nil || got.Name != name || got.URL() != c.url || !got.Remote() {
+			t.Errorf("%+v: got %q with %q, %v", c, got.Name, got.URL(), err)
+		}
+		if text := fmt.Sprintf("%v %+v %#v %s", got, got, got, got); strings.Contains(text, "secret") {
+			t.Errorf("it prints as %s", text)
+		}
 	}
 }
 
@@ -66,7 +93,7 @@ func TestStorePathFollowsLinksOfADirectoryThatIsStillToBeMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := storePath(filepath.Join(dir, "link/a/b"), env(nil), nil)
-	if want := filepath.Join(dir, "a/b"); err != nil || got != want {
+	if want := filepath.Join(dir, "a/b"); err != nil || got.Name != want {
 		t.Errorf("got %q, %v; want %q", got, err, want)
 	}
 }
@@ -83,12 +110,18 @@ func TestStorePathSaysWhatIsWrong(t *testing.T) {
 		{"nothing to go by", "", nil, "without $HOME"},
 		{"a configuration that is named and missing", "", map[string]string{"HOME": home, "SFA_CONFIG": home + "/none"}, "no such file"},
 		{"a configuration that is no configuration", "", map[string]string{"HOME": home, "SFA_CONFIG": broken}, "broken.json"},
+		{"a database that it does not know", "mysql://u:secret@h/d", map[string]string{"HOME": home}, "nothing is known of mysql://"},
+		{"a URL that cannot be read", "postgres://u:sec ret@[h/d", map[string]string{"HOME": home}, "cannot be read"},
+		{"a database without a place on this host", "postgres://u:secret@h/d", nil, "neither $XDG_STATE_HOME nor $HOME"},
 		{"a directory inside a mount", home + "/live/alice", nil, "inside the ctxfs mount"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := storePath(c.flag, env(c.env), live)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %q, %v; want an error with %q", got, err, c.want)
+			}
+			if strings.Contains(fmt.Sprint(err), "sec") {
+				t.Errorf("it shows the password: %v", err)
 			}
 		})
 	}
