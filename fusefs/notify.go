@@ -18,6 +18,7 @@ type notifier struct {
 	names map[*node]map[string]bool
 	paths map[string]bool           // that a room announced, true for all below too
 	own   map[slot]backing.Revision // committed through the mount, not yet announced by the store
+	none  map[slot]bool             // names that the kernel keeps as absent
 	wake  chan struct{}
 }
 
@@ -27,7 +28,7 @@ type notifier struct {
 const echo = 100 * time.Millisecond
 
 func newNotifier(f *FS) *notifier {
-	return &notifier{f: f, names: map[*node]map[string]bool{}, paths: map[string]bool{}, wake: make(chan struct{}, 1)}
+	return &notifier{f: f, names: map[*node]map[string]bool{}, paths: map[string]bool{}, none: map[slot]bool{}, wake: make(chan struct{}, 1)}
 }
 
 // forgetName makes the kernel look up name in dir the next time, and returns
@@ -54,6 +55,7 @@ func (t *notifier) entry(dir *node, name string) {
 	t.f.stats.notices.Add(1)
 	t.mu.Lock()
 	delete(t.own, slot{dir.id, name})
+	delete(t.none, slot{dir.id, name})
 	t.mu.Unlock()
 	t.f.server.EntryNotify(dir.id, name)
 }
@@ -201,32 +203,6 @@ func (n *node) same(info room.Info) bool {
 		return n.info.ModTime.Equal(info.ModTime)
 	}
 	return n.info == info
-}
-
-// everything makes the kernel ask for all it has below path.
-func (t *notifier) everything(path string) {
-	top := t.f.tree.at(path)
-	if top == nil {
-		return
-	}
-	for _, n := range t.f.tree.below(top) {
-		if dir, name, p := t.f.tree.where(n); dir != nil && !t.stays(n, p) {
-			t.forgetName(dir, name)
-		}
-		n.changes.Add(1)
-		t.pages(n)
-	}
-}
-
-// stays reports whether n is a directory that is still there. Its name leads
-// to it as before, and must not be dropped: for a process whose working
-// directory it is that would be as if it had been removed, getcwd(2) fails.
-func (t *notifier) stays(n *node, p place) bool {
-	if n.describe().Kind != room.Dir {
-		return false
-	}
-	info, err := p.room.Stat(t.f.ctx, p.path())
-	return err == nil && n.become(info)
 }
 
 func split(path string) (dir, name string) {

@@ -10,11 +10,14 @@ import (
 // knows what to go on after.
 const noToken = "none"
 
-// Watch implements [backing.Store]: the events of both. A token is one of the
+// Watch implements [backing.Store]: the events of both. It begins with a
+// Resync where there is no token: to begin takes time, in which other hosts
+// write and this one looks. A token is one of the
 // shared store; what changes here while nobody watches is nobody's but this
 // process's to change.
 func (s *Store) Watch(ctx context.Context, token string) (<-chan backing.Event, error) {
-	resync := token == noToken
+	// Whoever looked before this has come so far may have what is old by now.
+	resync := token == noToken || token == ""
 	if resync {
 		token = ""
 	}
