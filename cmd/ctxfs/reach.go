@@ -123,6 +123,9 @@ func findStore(flag string) (store access.Location, point string, err error) {
 	if store, err = storePath(flag, os.Getenv, all); err != nil {
 		return store, "", err
 	}
+	if m, ok := mountNamed(flag, os.Getenv, all); ok {
+		all = append([]mount{m}, all...) // a database may be mounted more than once
+	}
 	for _, m := range all {
 		if m.Type != fstype || m.Source != store.Name {
 			continue

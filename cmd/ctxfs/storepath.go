@@ -45,6 +45,20 @@ func storePath(flag string, getenv func(string) string, all []mount) (access.Loc
 	return access.Location{}, fmt.Errorf("the store %s lies inside the ctxfs mount at %s; name the store itself, %s, or another directory", named, m.Point, m.Source)
 }
 
+// mountNamed is the live ctxfs mount whose mountpoint the store is named by.
+func mountNamed(flag string, getenv func(string) string, all []mount) (mount, bool) {
+	named, err := namedStore(flag, getenv)
+	if err != nil || strings.Contains(named, "://") {
+		return mount{}, false
+	}
+	dir, err := resolve(named)
+	if err != nil {
+		return mount{}, false
+	}
+	m, ok := mountAt(all, dir)
+	return m, ok && m.Type == fstype
+}
+
 // database is the store at a URL, with its place on this host below the
 // directory of states.
 func database(name string, getenv func(string) string) (access.Location, error) {
