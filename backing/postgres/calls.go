@@ -94,18 +94,18 @@ func (s *Store) write(ctx context.Context, key backing.Key, f func(context.Conte
 		s.feed.expect(id)
 		err := s.with(ctx, func(ctx context.Context, conn *pgxpool.Conn) error { return f(ctx, conn, id) })
 		if err == nil {
-			s.feed.committed(id, key)
+			s.feed.committed(key)
 			return id, false, nil
 		}
 		v := judge(err)
 		if v == unknown {
 			happened, lost := s.resolve(ctx, key, id)
 			if lost != nil {
-				s.feed.committed(id, key)
+				s.feed.committed(key)
 				return id, false, fmt.Errorf("%w: %w; %w", backing.ErrUnknown, fault(err), lost)
 			}
 			if happened {
-				s.feed.committed(id, key)
+				s.feed.committed(key)
 				return id, true, nil
 			}
 		}

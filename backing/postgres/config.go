@@ -14,6 +14,7 @@ import (
 const (
 	maxConns       = 16               // of one store, where the URL has no pool_max_conns
 	connectTimeout = 5 * time.Second  // where the URL has no connect_timeout
+	openTimeout    = time.Minute      // with a migration that another host is doing
 	serverTimeout  = 30 * time.Second // at least; of one statement
 )
 
@@ -28,7 +29,7 @@ func configure(url string, o Options) (*pgxpool.Config, error) {
 		c.MaxConns = maxConns
 	}
 	if !strings.Contains(url, "connect_timeout") {
-		c.ConnConfig.ConnectTimeout = min(connectTimeout, o.Timeout)
+		c.ConnConfig.ConnectTimeout = connectTimeout
 	}
 	set := func(name, value string) {
 		if _, given := c.ConnConfig.RuntimeParams[name]; !given {
@@ -53,7 +54,7 @@ func connect(ctx context.Context, url string, o Options) (*pgxpool.Pool, error) 
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, o.Timeout+connectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	pool, err := pgxpool.NewWithConfig(ctx, c)
 	if err != nil {

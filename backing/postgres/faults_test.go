@@ -47,7 +47,7 @@ func once(fault pgtest.Fault, needle string) func([]byte) pgtest.Fault {
 func TestAWriteWhoseConnectionBreaksHappensExactlyOnce(t *testing.T) {
 	url := pgtest.Schema(t)
 	proxy := pgtest.NewProxy(t)
-	s := closing(t, openStore(t, proxy.Through(t, url), Options{Timeout: patience}))
+	s := closing(t, openStore(t, proxy.Through(t, url), Options{}))
 	ctx := context.Background()
 	for _, fault := range []pgtest.Fault{pgtest.LoseQuery, pgtest.LoseAnswer, pgtest.DelayQuery} {
 		key := backing.Key(fmt.Sprint("object-", fault))
@@ -188,7 +188,7 @@ func wantLines(t *testing.T, got string, want []string) {
 func TestConnectionsThatBreakAtRandomLoseAndDoubleNothing(t *testing.T) {
 	url := pgtest.Schema(t)
 	proxy := pgtest.NewProxy(t)
-	s := closing(t, openStore(t, proxy.Through(t, url), Options{Timeout: patience}))
+	s := closing(t, openStore(t, proxy.Through(t, url), Options{}))
 	var mu sync.Mutex
 	random := rand.New(rand.NewPCG(1, 2))
 	broken := 0
@@ -212,11 +212,11 @@ func TestConnectionsThatBreakAtRandomLoseAndDoubleNothing(t *testing.T) {
 
 func TestAServerThatIsKilledAndStartedLosesAndDoublesNothing(t *testing.T) {
 	c := pgtest.Shared(t)
-	s := closing(t, openStore(t, pgtest.Schema(t), Options{Timeout: 2 * patience}))
+	s := closing(t, openStore(t, pgtest.Schema(t), Options{}))
 	events := watch(t, s, "")
 	stop := make(chan struct{})
 	wait := lines(t, s, stop)
-	other := closing(t, openStore(t, s.pool.Config().ConnString(), Options{Timeout: 2 * patience}))
+	other := closing(t, openStore(t, s.pool.Config().ConnString(), Options{}))
 	for i, how := range []syscall.Signal{syscall.SIGKILL, syscall.SIGINT} {
 		awaitKeys(t, events, "log")
 		must(t, c.Kill(how))

@@ -174,7 +174,7 @@ func (f *feed) forget(id id) {
 }
 
 // committed tells of a write of this store that happened, or may have.
-func (f *feed) committed(_ id, key backing.Key) {
+func (f *feed) committed(key backing.Key) {
 	f.tell(backing.Event{Kind: backing.Changed, Key: key})
 }
 

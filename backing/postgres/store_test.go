@@ -17,9 +17,13 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, func(t testing.TB) backing.Store { return openStore(t, pgtest.Schema(t)+"&pool_max_conns=4", Options{}) })
 }
 
-// openStore opens a store, which the test closes.
+// openStore opens a store, which the test closes; where o has no timeout, with
+// a long one.
 func openStore(t testing.TB, url string, o Options) *Store {
 	t.Helper()
+	if o.Timeout == 0 { // the default is not for machines that stall
+		o.Timeout = patience
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	}

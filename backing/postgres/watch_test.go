@@ -83,7 +83,7 @@ func TestAWatcherOnAnotherHostMissesNothingAlsoOverACutConnection(t *testing.T) 
 	url := pgtest.Schema(t)
 	proxy := pgtest.NewProxy(t)
 	one := closing(t, openStore(t, url, Options{}))
-	two := closing(t, openStore(t, proxy.Through(t, url), Options{Timeout: patience}))
+	two := closing(t, openStore(t, proxy.Through(t, url), Options{}))
 	events := watch(t, two, "")
 	const writers, each = 8, 25
 	var keys []backing.Key
@@ -182,7 +182,7 @@ func TestADatabaseThatLostCommitsBringsAResync(t *testing.T) {
 	url := pgtest.Schema(t)
 	proxy := pgtest.NewProxy(t)
 	one := closing(t, openStore(t, url, Options{}))
-	two := closing(t, openStore(t, proxy.Through(t, url), Options{Timeout: patience}))
+	two := closing(t, openStore(t, proxy.Through(t, url), Options{}))
 	events := watch(t, two, "")
 	mustPut(t, one, "a", "x")
 	awaitKeys(t, events, "a")

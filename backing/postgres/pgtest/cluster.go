@@ -178,7 +178,8 @@ func appendTo(path string, text []byte) error {
 
 // URL names the server's database, with more parameters of a connection.
 func (c *Cluster) URL(params ...string) string {
-	q := url.Values{"host": {c.dir}, "user": {"ctxfs"}, "sslmode": {"disable"}}
+	q := url.Values{"host": {c.dir}, "user": {"ctxfs"}, "sslmode": {"disable"},
+		"connect_timeout": {fmt.Sprint(Patience.Seconds())}}
 	for i := 0; i+1 < len(params); i += 2 {
 		q.Set(params[i], params[i+1])
 	}
