@@ -26,8 +26,10 @@ func (f *FS) Mkdir(cancel <-chan struct{}, in *fuse.MkdirIn, name string, out *f
 	if !st.Ok() {
 		return st
 	}
+	defer f.notify.making(dir, name)()
 	info, err := p.room.MakeDir(f.ctx, f.named(&in.InHeader), p.path(), fs.FileMode(in.Mode&0o777))
 	if err != nil {
+		f.notify.later(dir, name) // somebody else may have made it
 		return f.status("mkdir", p.full, err)
 	}
 	n := f.tree.lookup(dir, name, p, info)

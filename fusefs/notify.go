@@ -18,6 +18,7 @@ type notifier struct {
 	names map[*node]map[string]bool
 	paths map[string]bool           // that a room announced, true for all below too
 	own   map[slot]backing.Revision // committed through the mount, not yet announced by the store
+	made  map[slot]int              // directories that are being made through the mount
 	none  map[slot]bool             // names that the kernel keeps as absent
 	wake  chan struct{}
 }
@@ -109,6 +110,28 @@ func (t *notifier) expected(dir *node, name string, rev backing.Revision) bool {
 	return rev != "" && t.own[slot{dir.id, name}] == rev
 }
 
+// making notes that a directory is being made through the mount, until the
+// returned function is called: the kernel, which holds dir's lock meanwhile,
+// would drop the new name as soon as it has it.
+func (t *notifier) making(dir *node, name string) (end func()) {
+	s := slot{dir.id, name}
+	count := func(by int) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.made[s] += by; t.made[s] == 0 {
+			delete(t.made, s)
+		}
+	}
+	count(1)
+	return func() { count(-1) }
+}
+
+func (t *notifier) isMaking(dir *node, name string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.made[slot{dir.id, name}] > 0
+}
+
 // changed is called by rooms: something at path, from the top of the mount,
 // may have become different; deep means everything below it too.
 func (t *notifier) changed(path string, deep bool) {
@@ -171,6 +194,8 @@ func (t *notifier) announce(path string, deep bool) {
 	case n == nil && err == nil && (t.f.divert.drafting(dir, name) || t.expected(dir, name, info.Revision)):
 		// The name leads the kernel to the draft that was committed, and
 		// is looked up each time anyway.
+	case n == nil && err == nil && info.Kind == room.Dir && t.isMaking(dir, name):
+		// The answer to MKDIR tells the kernel.
 	case n == nil || err != nil:
 		t.forgetName(dir, name)
 		t.f.tree.dropIf(dir, name, n) // last, see forgetNode

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"strings"
@@ -160,5 +161,27 @@ func TestTheRejOfARefusedRenameIsThereAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.must(os.Remove(m.path("a", name1+".rej")))
+	}
+}
+
+// The kernel has no path for a directory whose name it was told to drop, and
+// getcwd(2) fails there. Making a directory, and files in it, is announced by
+// the store.
+func TestADirectoryInUseKeepsItsPath(t *testing.T) {
+	m := mount(t)
+	for i := range 20 {
+		path := m.path("a", fmt.Sprintf("d%d", i))
+		m.must(os.Mkdir(path, 0o755))
+		d, err := os.Open(path)
+		m.must(err)
+		for k := range 20 {
+			m.write(fmt.Sprintf("a/d%d/f%d", i, k), "x")
+			now, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", d.Fd()))
+			if err != nil || now != path {
+				t.Errorf("%s, after %d files in it: %s, %v", path, k, now, err)
+				break
+			}
+		}
+		m.must(d.Close())
 	}
 }
