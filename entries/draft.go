@@ -17,7 +17,7 @@ type draft struct {
 	p     place
 	buf   *room.Buffer
 	empty bool // began empty: pending, or the new version of a dance
-	made  bool // its open made the pending entry
+	made  bool // its open made the pending entry, or a refused draft that did has ended; guarded by e.mu
 
 	commit sync.Mutex // serialises Commit, Refuse, SetAttr and Close; taken before all others
 
@@ -115,12 +115,12 @@ func (d *draft) Sync() error { return d.Commit(context.Background()) }
 
 // Close implements [io.Closer]: it drops what was never committed. A pending
 // entry that this draft made, and filled with nothing but refused content,
-// ends with it.
+// ends with it, also where a full disk had no room for the .rej.
 func (d *draft) Close() error {
 	d.commit.Lock()
 	defer d.commit.Unlock()
 	d.mu.Lock()
-	refused := d.made && d.mine == nil && d.kept > 0
+	refused := d.mine == nil && len(d.told) > 0
 	d.mu.Unlock()
 	e := d.e
 	e.mu.Lock()
@@ -128,6 +128,13 @@ func (d *draft) Close() error {
 	last := len(e.drafts[d.p.path]) == 0
 	if last {
 		delete(e.drafts, d.p.path)
+	}
+	refused = refused && d.made
+	if refused {
+		for other := range e.drafts[d.p.path] { // one that stays ends it
+			other.made = true
+			break
+		}
 	}
 	e.mu.Unlock()
 	if refused && last && e.dropPending(d.p.path) {

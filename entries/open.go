@@ -88,7 +88,9 @@ func (e *Entries) create(ctx context.Context, c room.Caller, p place, o room.Cre
 		return nil, info, err
 	}
 	d := e.newDraft(p, c, info, true)
-	d.made = made
+	e.mu.Lock()
+	d.made = d.made || made
+	e.mu.Unlock()
 	return d, info, nil
 }
 

@@ -83,6 +83,20 @@ func TestPendingStaysWhereAnotherMadeIt(t *testing.T) {
 	b.want(one, "")
 }
 
+// The mount ends a draft some time after its close: the next try may have begun.
+func TestPendingEndsWithTheLastOfTwoRefusedDrafts(t *testing.T) {
+	b := newBench(t)
+	first, second := b.draft(alice, one, false), b.draft(alice, one, false)
+	for _, d := range []*draft{first, second} {
+		_, err := d.WriteAt([]byte(invalid), 0)
+		d.Refuse(ctx, err)
+	}
+	b.ok(first.Close())
+	b.want(one, "")
+	b.ok(second.Close())
+	b.wantGone(one)
+}
+
 func TestRefusalIsToldOncePerDraft(t *testing.T) {
 	b := newBench(t)
 	d := b.draft(alice, one, false)

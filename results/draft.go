@@ -180,12 +180,12 @@ func (d *draft) Refuse(ctx context.Context, err error) {
 
 // Close implements [io.Closer]: it drops what was never committed. A pending
 // name that was filled with nothing but refused content ends with its last
-// draft.
+// draft, also where a full disk had no room for the .rej.
 func (d *draft) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	last := d.r.index.open(d.name, -1) == 0
-	if last && !d.done && d.kept > 0 && d.r.index.dropPending(d.name) {
+	if last && !d.done && len(d.told) > 0 && d.r.index.dropPending(d.name) {
 		d.r.watch.Changed(d.name, false)
 	}
 	return d.buf.Close()
