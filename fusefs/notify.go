@@ -29,7 +29,7 @@ type notifier struct {
 const echo = 100 * time.Millisecond
 
 func newNotifier(f *FS) *notifier {
-	return &notifier{f: f, names: map[*node]map[string]bool{}, paths: map[string]bool{}, none: map[slot]bool{}, wake: make(chan struct{}, 1)}
+	return &notifier{f: f, names: map[*node]map[string]bool{}, paths: map[string]bool{}, none: map[slot]bool{}, made: map[slot]int{}, wake: make(chan struct{}, 1)}
 }
 
 // forgetName makes the kernel look up name in dir the next time, and returns
