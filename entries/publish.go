@@ -89,7 +89,11 @@ func (e *Entries) publish(ctx context.Context, s save) error {
 }
 
 func (e *Entries) publishLocked(ctx context.Context, s save) (published, error) {
-	defer e.paths.lock(s.p.path)()
+	lock := e.paths.lock
+	if s.file != nil {
+		lock = e.paths.lockFirst
+	}
+	defer lock(s.p.path)()
 	for tries := range conflictTries {
 		yield(tries)
 		cur, err := e.current(ctx, s.p)
