@@ -53,7 +53,7 @@ var masked = []string{
 	"localdir.(*Store).finishDir (.)",
 	"localdir.(*Store).syncObject for entries.(*intents).add (.ctxfs/log)",
 	"localdir.(*Store).syncObject for invocations.(*History).Sync (invocations)",
-	"localdir.(*Store).syncObject for memories.(*batch).run (memories/n)",
+	"localdir.(*Store).syncObject for memories.(*Memories).addAll (memories/n)",
 	"localdir.(*Store).syncObject for variables.(*scopeLabels).save (.ctxfs/vars)",
 	"localdir.(*file).Sync for torture.(*world).plain (alice)",
 	"localdir.(*file).Sync for memories.(*Memories).prepare (memories/m)",
