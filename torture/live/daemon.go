@@ -111,6 +111,14 @@ func (d *Daemon) Log() string {
 // Terminate sends the daemon SIGTERM.
 func (d *Daemon) Terminate() error { return d.cmd.Process.Signal(syscall.SIGTERM) }
 
+// Kill kills the daemon, takes its mountpoint away, and waits for its end.
+func (d *Daemon) Kill() error {
+	d.over = true
+	err := errors.Join(d.cmd.Process.Kill(), unix.Unmount(d.Point, unix.MNT_DETACH))
+	<-d.ended
+	return err
+}
+
 // Ended waits until the daemon has ended, and returns what was wrong with its
 // end. One that does not end is killed, with what it was doing in its log.
 func (d *Daemon) Ended() error {

@@ -6,6 +6,7 @@
 //   - attack_test.go: directories of the store are swapped for symbolic links.
 //   - posix_test.go: go-fuse's posixtest on ordinary files.
 //   - suites_test.go: stress-ng and fio (full run only).
+//   - database_test.go: SQLite, and killed processes (full run only).
 //   - fsx_test.go: random operations against models of ordinary files,
 //     variables (fsx_file_test.go) and entries (fsx_entry_test.go).
 //
