@@ -91,10 +91,11 @@ func Open(path string, src Source, o Options) *Index {
 	return x
 }
 
-// Close ends following and closes the file.
+// Close ends following and closes the file. What is left of a batch of changes
+// is not waited for: the next start finds it.
 func (x *Index) Close() error {
-	x.mu.Lock()
 	x.stop()
+	x.mu.Lock() // who goes on after an error has begun to by now, or does not
 	x.mu.Unlock()
 	x.work.Wait()
 	x.mu.Lock()
