@@ -55,7 +55,7 @@ func (f *FS) Lookup(cancel <-chan struct{}, h *fuse.InHeader, name string, out *
 		// directory for ignore files. A .rej comes with the answer to
 		// a request that may hold the directory, so that it cannot be
 		// announced before (RENAME).
-		if !strings.HasSuffix(name, rejected) && f.notify.absent(dir, name) {
+		if !strings.HasSuffix(name, rejected) && f.tree.absent(dir, name) {
 			out.SetEntryTimeout(dir.since(seen, cached(dir.describe())))
 		}
 		return fuse.OK

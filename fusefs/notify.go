@@ -19,7 +19,6 @@ type notifier struct {
 	paths map[string]bool           // that a room announced, true for all below too
 	own   map[slot]backing.Revision // committed through the mount, not yet announced by the store
 	made  map[slot]int              // directories that are being made through the mount
-	none  map[slot]bool             // names that the kernel keeps as absent
 	wake  chan struct{}
 }
 
@@ -29,7 +28,7 @@ type notifier struct {
 const echo = 100 * time.Millisecond
 
 func newNotifier(f *FS) *notifier {
-	return &notifier{f: f, names: map[*node]map[string]bool{}, paths: map[string]bool{}, none: map[slot]bool{}, made: map[slot]int{}, wake: make(chan struct{}, 1)}
+	return &notifier{f: f, names: map[*node]map[string]bool{}, paths: map[string]bool{}, made: map[slot]int{}, wake: make(chan struct{}, 1)}
 }
 
 // forgetName makes the kernel look up name in dir the next time, and returns
@@ -56,8 +55,8 @@ func (t *notifier) entry(dir *node, name string) {
 	t.f.stats.notices.Add(1)
 	t.mu.Lock()
 	delete(t.own, slot{dir.id, name})
-	delete(t.none, slot{dir.id, name})
 	t.mu.Unlock()
+	t.f.tree.present(dir, name)
 	t.f.server.EntryNotify(dir.id, name)
 }
 

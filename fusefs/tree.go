@@ -18,6 +18,7 @@ type tree struct {
 	lastID uint64
 	root   *node
 	seed   string // of file numbers: where the mount is
+	none   absences
 }
 
 // slot is a name in a directory.
@@ -27,7 +28,7 @@ type slot struct {
 }
 
 func newTree(root *node, seed string) *tree {
-	t := &tree{nodes: map[uint64]*node{}, named: map[slot]*node{}, root: root, lastID: 1, seed: seed}
+	t := &tree{nodes: map[uint64]*node{}, named: map[slot]*node{}, root: root, lastID: 1, seed: seed, none: absences{names: map[uint64]map[string]bool{}}}
 	root.id, root.lookups, root.tree = 1, 1, t
 	t.nodes[1] = root
 	return t
@@ -72,6 +73,7 @@ func (t *tree) add(n *node) {
 	t.lastID++
 	n.id, n.lookups, n.tree = t.lastID, 1, t
 	t.nodes[n.id] = n
+	t.none.end(n.dir.id, n.name)
 }
 
 // unnamed adds a node that no LOOKUP finds: that of a draft. Who adds it has
@@ -110,6 +112,7 @@ func (t *tree) forget(id, count uint64) {
 	}
 	n.lookups = 0
 	delete(t.nodes, id)
+	t.none.forget(id)
 	t.unname(n)
 }
 
@@ -165,6 +168,7 @@ func (t *tree) move(n, dir *node, name string, p place) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.unname(n)
+	t.none.end(dir.id, name)
 	n.dir, n.name, n.place = dir, name, p
 	t.named[slot{dir.id, name}] = n
 }
