@@ -172,6 +172,7 @@ func (f *FS) publish(d *draft, commit func() error) error {
 		return err
 	}
 	f.stats.commits.Add(1)
+	d.dir.changes.Add(1) // who looked before does not keep what it found
 	if n := f.tree.find(d.dir, d.name); n != nil {
 		f.notify.forgetNode(d.dir, d.name, n)
 	}

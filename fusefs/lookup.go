@@ -45,8 +45,6 @@ func (f *FS) Lookup(cancel <-chan struct{}, h *fuse.InHeader, name string, out *
 		n.draftEntry(out, p.full)
 		return fuse.OK
 	}
-	dir.looking.Add(1)
-	defer dir.looking.Add(-1)
 	seen := dir.changes.Load()
 	p := f.seenBy(h, f.placeOf(dir, name))
 	n, info, err := f.lookup(f.request(cancel), h, dir, name, p)

@@ -53,7 +53,6 @@ type node struct {
 
 	// Of a directory.
 	changes atomic.Uint64 // counts announcements of changes in it
-	looking atomic.Int32  // LOOKUPs in it that are not answered yet
 
 	mu    sync.Mutex // guards what follows
 	info  room.Info

@@ -3,7 +3,6 @@ package fusefs
 import (
 	"errors"
 	"sync"
-	"time"
 
 	"ctxfs/backing"
 	"ctxfs/room"
@@ -19,16 +18,12 @@ type notifier struct {
 	paths map[string]bool           // that a room announced, true for all below too
 	own   map[slot]backing.Revision // committed through the mount, not yet announced by the store
 	made  map[slot]int              // directories that are being made through the mount
+	again map[slot]bool             // see echo
 	wake  chan struct{}
 }
 
-// echo is after what time a name is announced once more when a LOOKUP in its
-// directory was being answered meanwhile, whose answer may have reached the
-// kernel after the announcement.
-const echo = 100 * time.Millisecond
-
 func newNotifier(f *FS) *notifier {
-	return &notifier{f: f, names: map[*node]map[string]bool{}, paths: map[string]bool{}, made: map[slot]int{}, wake: make(chan struct{}, 1)}
+	return &notifier{f: f, names: map[*node]map[string]bool{}, paths: map[string]bool{}, made: map[slot]int{}, again: map[slot]bool{}, wake: make(chan struct{}, 1)}
 }
 
 // forgetName makes the kernel look up name in dir the next time, and returns
@@ -36,9 +31,7 @@ func newNotifier(f *FS) *notifier {
 func (t *notifier) forgetName(dir *node, name string) {
 	dir.changes.Add(1)
 	t.entry(dir, name)
-	if dir.looking.Load() > 0 {
-		time.AfterFunc(echo, func() { t.later(dir, name) })
-	}
+	t.echo(dir, name)
 }
 
 // forgetNode is forgetName for a name that has led to n. The tree forgets that
