@@ -56,32 +56,35 @@ func (s *Memories) tryText(ctx context.Context, m *memory, t *text, before backi
 	m.written(t, meta)
 	s.changed(m.name + "/" + snapshotFile)
 	if backing.IsShared(s.store) {
-		return s.agree(ctx, m.name, meta.Revision)
+		return s.agree(ctx, m.name)
 	}
 	return nil
 }
 
 // agree sees to it that the snapshot of a memory is that of its document, where
-// another host may have written both since this one published a document at
-// revision rev. Whoever publishes a snapshot last finds what to do.
-func (s *Memories) agree(ctx context.Context, memory string, rev backing.Revision) error {
-	doc := s.key(memory, contextFile)
+// other hosts write both. Everybody looks after publishing a snapshot, and so
+// who publishes the last one finds what to do.
+func (s *Memories) agree(ctx context.Context, memory string) error {
+	shot := s.key(memory, snapshotFile)
 	for {
-		is, err := s.store.Stat(ctx, doc)
-		if errors.Is(err, backing.ErrNotFound) || err == nil && is.Revision == rev {
-			return nil
+		content, err := s.readAll(ctx, s.key(memory, contextFile))
+		if errors.Is(err, backing.ErrNotFound) {
+			return nil // another host removed it
 		}
 		if err != nil {
 			return err
 		}
-		content, err := s.readAll(ctx, doc)
-		if err == nil {
-			err = s.replace(ctx, s.key(memory, snapshotFile), snapshotOf(string(content)))
+		want := snapshotOf(string(content))
+		is, err := s.readAll(ctx, shot)
+		if err == nil && bytes.Equal(is, want) {
+			return nil
+		}
+		if err == nil || errors.Is(err, backing.ErrNotFound) {
+			err = s.replace(ctx, shot, want)
 		}
 		if err != nil && !errors.Is(err, backing.ErrNotFound) {
 			return err
 		}
-		rev = is.Revision
 	}
 }
 
