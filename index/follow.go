@@ -96,6 +96,7 @@ func Open(path string, src Source, o Options) *Index {
 func (x *Index) Close() error {
 	x.stop()
 	x.mu.Lock() // who goes on after an error has begun to by now, or does not
+	x.backlog = nil
 	x.mu.Unlock()
 	x.work.Wait()
 	x.mu.Lock()
