@@ -172,7 +172,9 @@ func (f *FS) publish(d *draft, commit func() error) error {
 		return err
 	}
 	f.stats.commits.Add(1)
-	d.dir.changes.Add(1) // who looked before does not keep what it found
+	// Before the look for a node: a LOOKUP that saw the version before has
+	// made its node by then, or finds that its answer is not to be kept.
+	d.dir.changes.Add(1)
 	if n := f.tree.find(d.dir, d.name); n != nil {
 		f.notify.forgetNode(d.dir, d.name, n)
 	}

@@ -66,3 +66,22 @@ func TestAnAnswerThatACommitOvertookIsNotKept(t *testing.T) {
 		t.Errorf("the version before is read: %q", got)
 	}
 }
+
+// An answer to a LOOKUP can be written after an announcement that was made later,
+// and so every announcement is made once more. The mount hears nothing of the
+// store here: nobody else announces anything.
+func TestAnAnnouncementIsMadeOnceMore(t *testing.T) {
+	l := &late{}
+	m := mount(t, func(o *fusefs.Options) {
+		l.Entries = o.Root.(*entries.Entries)
+		o.Root = l
+	})
+	m.write("a/"+name1, entry("old\n"))
+	_, err := os.Stat(m.path("a", name1))
+	m.must(err)
+	noticed := m.noticed()
+	w, err := os.OpenFile(m.path("a", name1), os.O_WRONLY, 0) // takes the name's node
+	m.must(err)
+	defer w.Close()
+	m.must(until(func() bool { return noticed(2) }))
+}

@@ -57,8 +57,10 @@ func (f *FS) openCommitted(cancel <-chan struct{}, in *fuse.OpenIn, n *node, v *
 	}
 	n.wasDraft = false
 	n.mu.Unlock()
-	_, _, p := f.tree.where(n)
-	err := f.opened(f.request(cancel), n, p, out)
+	dir, name, p := f.tree.where(n)
+	// A draft that has been committed and is still open may replace this
+	// very version, and then no room keeps it.
+	err := f.opened(f.request(cancel), n, p, f.divert.drafting(dir, name), out)
 	if err == nil {
 		return fuse.OK
 	}
@@ -70,14 +72,12 @@ func (f *FS) openCommitted(cancel <-chan struct{}, in *fuse.OpenIn, n *node, v *
 }
 
 // opened opens what must be open before the OPEN is answered: a version that
-// may be kept nowhere once it is replaced, and what the kernel reads itself.
-// It is backing.ErrNotFound where that has happened.
-func (f *FS) opened(ctx context.Context, n *node, p place, out *fuse.OpenOut) error {
+// may be kept nowhere once it is replaced, which is so if drafting is set too,
+// and what the kernel reads itself. It is backing.ErrNotFound where that has
+// happened.
+func (f *FS) opened(ctx context.Context, n *node, p place, drafting bool, out *fuse.OpenOut) error {
 	_, keeps := p.room.(room.Keeper)
-	dir, name, _ := f.tree.where(n)
-	// A draft that has been committed and is still open may replace this
-	// very version, and then no room keeps it.
-	if !keeps || f.divert.drafting(dir, name) || f.wantsPassthrough(n) {
+	if !keeps || drafting || f.wantsPassthrough(n) {
 		if err := f.version(ctx, n, p); err != nil {
 			return err
 		}
