@@ -5,11 +5,13 @@ import (
 	"errors"
 	"io"
 	"syscall"
+	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"ctxfs/backing"
 	"ctxfs/codec"
+	"ctxfs/room"
 )
 
 // errnos is how the errors of stores and rooms look to a program. An error
@@ -42,18 +44,44 @@ func (f *FS) status(op, path string, err error) fuse.Status {
 		f.stats.refusals.Add(1)
 		return fuse.Status(refusal.Errno)
 	}
-	for _, e := range errnos {
-		if errors.Is(err, e.err) {
-			return fuse.Status(e.errno)
-		}
-	}
-	errno := syscall.EIO
-	errors.As(err, &errno)
+	errno := errnoOf(err)
 	if fault(errno) {
 		f.stats.faults.Add(1)
 		f.log.Error("a request failed", "op", op, "path", path, "errno", errno.Error(), "err", err)
 	}
+	if errno == syscall.ETIMEDOUT {
+		f.outOfReach(path, err)
+	}
 	return fuse.Status(errno)
+}
+
+func errnoOf(err error) syscall.Errno {
+	for _, e := range errnos {
+		if errors.Is(err, e.err) {
+			return e.errno
+		}
+	}
+	errno := syscall.EIO
+	errors.As(err, &errno)
+	return errno
+}
+
+// outOfReachEvery is the time between two lines in .ctxfs/errors that the store
+// is out of reach: a walk of many files finds that out at each of them.
+const outOfReachEvery = 10 * time.Second
+
+// outOfReach tells in .ctxfs/errors why a store did not answer in time: programs
+// see the errno only.
+func (f *FS) outOfReach(path string, err error) {
+	now := time.Now()
+	last := f.unreached.Load()
+	if now.UnixNano()-last < int64(outOfReachEvery) || !f.unreached.CompareAndSwap(last, now.UnixNano()) {
+		return
+	}
+	f.o.Journal.Refuse(codec.Refusal{Errno: syscall.ETIMEDOUT, Path: path,
+		Reason: "the store does not answer: " + err.Error(),
+		Fix:    "see whether its server runs and can be reached; then do it again, the mount needs no restart"},
+		room.Caller{UID: f.uid}, now)
 }
 
 // fault tells errors of the medium from those that the caller made.

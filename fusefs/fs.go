@@ -69,7 +69,8 @@ type FS struct {
 	left   chan struct{} // closed when Leave has come to its end
 
 	detached      atomic.Bool
-	noPassthrough atomic.Bool // the kernel has refused it once
+	noPassthrough atomic.Bool  // the kernel has refused it once
+	unreached     atomic.Int64 // when outOfReach told of it last, in ns since 1970
 }
 
 func newFS(o Options) *FS {

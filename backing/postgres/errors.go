@@ -96,10 +96,11 @@ func fault(err error) error {
 	}
 	errno := syscall.EIO
 	var pg *pgconn.PgError
+	var connect *pgconn.ConnectError
 	switch {
 	case errors.As(err, &pg):
 		errno = errnoOf(pg.Code)
-	case errors.Is(err, context.DeadlineExceeded), pgconn.Timeout(err):
+	case errors.Is(err, context.DeadlineExceeded), pgconn.Timeout(err), errors.As(err, &connect): // also one that is refused
 		errno = syscall.ETIMEDOUT
 	}
 	return fmt.Errorf("PostgreSQL: %s (%w)", err, errno)
