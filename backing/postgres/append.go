@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -93,10 +94,14 @@ func (s *Store) appendTo(ctx context.Context, key backing.Key, data []byte) (*ob
 			return missed(r.QueryRow().Scan(o.fields()...))
 		})
 	})
-	if blind {
-		return s.look(ctx, key)
+	if !blind {
+		return &o, err
 	}
-	return &o, err
+	now, err := s.look(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("%w: look at what was appended to: %w", backing.ErrUnknown, err)
+	}
+	return now, nil
 }
 
 // createEmpty makes an object to append to.

@@ -122,6 +122,9 @@ func (s *Store) write(ctx context.Context, key backing.Key, f func(context.Conte
 // resolve says what became of the write id: it puts a fence where the write's
 // change would be. Where the fence gets in the write did not happen, and never
 // will, although its statement may still be on its way to the server.
+//
+// That it does not find the change says nothing where it may have been removed
+// already, as where this host was stopped for so long.
 func (s *Store) resolve(ctx context.Context, key backing.Key, id id) (happened bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.Timeout)
 	defer cancel()
@@ -133,6 +136,9 @@ func (s *Store) resolve(ctx context.Context, key backing.Key, id id) (happened b
 		return conn.QueryRow(ctx, `INSERT INTO ctxfs_changes AS c (write, dir, name, fence) VALUES ($1, $2, $3, true)
 			ON CONFLICT (write) DO UPDATE SET fence = c.fence RETURNING fence`, id, dir, name).Scan(&fenced)
 	})
+	if err == nil && fenced && age(id) > s.o.Keep/2 {
+		err = fmt.Errorf("a write of %s ago, which the database may not remember", age(id).Round(time.Second))
+	}
 	return !fenced, err
 }
 

@@ -13,11 +13,10 @@ import (
 // given to a change before it is committed, so that a smaller one may become
 // visible after a greater one. What does say it are the transactions. Each
 // change has the id of its transaction, and a look at the table remembers its
-// snapshot: which transactions it saw. New for the next look is what belongs
-// to one of those that it did not see: the ones that were running, and the
-// ones that had not begun. So every change is seen exactly once, however long
-// its transaction or a stranger's took, and the place in the feed is a
-// snapshot.
+// snapshot: which transactions were running. New for the next look is what
+// belongs to one of those, and what is newer than all that was seen. So every
+// change is seen exactly once, however long its transaction or a stranger's
+// took. See place.
 
 // change is one row.
 type change struct {
@@ -54,11 +53,11 @@ type querier interface {
 
 // since returns what is new since from, and the place after it; errBehind
 // where that is too much.
-func since(ctx context.Context, q querier, from *snapshot) ([]change, *snapshot, error) {
+func since(ctx context.Context, q querier, from *place) ([]change, *place, error) {
 	var b pgx.Batch
 	// The planner must not think of the whole table, whatever it knows of it.
 	b.Queue("SELECT set_config('enable_seqscan', 'off', true)")
-	b.Queue(newSQL, from.xmax, from.running, maxNew)
+	b.Queue(newSQL, from.next, from.running, maxNew)
 	r := q.SendBatch(ctx, &b)
 	list, text, err := readChanges(r)
 	if closed := r.Close(); err == nil {
@@ -67,10 +66,14 @@ func since(ctx context.Context, q querier, from *snapshot) ([]change, *snapshot,
 	if err != nil {
 		return nil, nil, err
 	}
-	to, err := parseSnapshot(text)
-	if err == nil && len(list) >= maxNew {
-		err = errBehind
+	if len(list) >= maxNew {
+		return nil, nil, errBehind
 	}
+	newest := from.next - 1
+	for _, c := range list {
+		newest = max(newest, c.xid)
+	}
+	to, err := seen(from.line, text, newest)
 	return list, to, err
 }
 
@@ -94,24 +97,45 @@ func readChanges(r pgx.BatchResults) (list []change, text string, err error) {
 	return list, text, err
 }
 
+// wholeSQL returns the server's line of time, the snapshot, the end of it, the
+// newest transaction with a change, up to which changes were trimmed, and how
+// many of the changes $1 of the transactions $2 are gone without that.
+const wholeSQL = `
+WITH now AS (
+  SELECT pg_current_snapshot() AS snapshot, pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xmax,
+    (SELECT max(xid) FROM ctxfs_trimmed) AS trimmed
+)
+SELECT CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE left(pg_walfile_name(pg_current_wal_lsn()), 8) END,
+  snapshot::text, xmax,
+  greatest((SELECT max(xid) FROM ctxfs_changes WHERE xid < now.xmax), CASE WHEN trimmed < xmax THEN trimmed END, 0),
+  trimmed,
+  (SELECT count(*) FROM unnest($1::uuid[], $2::bigint[]) AS l (write, xid)
+   WHERE l.xid > trimmed AND NOT EXISTS (SELECT FROM ctxfs_changes c WHERE c.write = l.write))
+FROM now`
+
 // whole returns the present place, and errBehind beside it where the feed
 // does not go from the place from to there without a gap: changes in between
-// were trimmed, or this database is another one, or an older state of it, as
-// after a failover that lost commits. last is a change that was seen, if any.
-func whole(ctx context.Context, q querier, from *snapshot, last change) (*snapshot, error) {
-	var text string
-	var trimmed int64
-	var seen bool
-	err := q.QueryRow(ctx, `SELECT pg_current_snapshot()::text, (SELECT max(xid) FROM ctxfs_trimmed),
-		EXISTS (SELECT FROM ctxfs_changes WHERE write = $1)`, last.write).Scan(&text, &trimmed, &seen)
+// were trimmed, or this database is another one, or an older state of it, or a
+// standby that took over: it may have lost commits, also such as are not in
+// the feed yet. last are the changes that were seen last, if any; where
+// commits were lost, one of them is.
+func whole(ctx context.Context, q querier, from *place, last []change) (*place, error) {
+	writes, xids := make([]id, len(last)), make([]int64, len(last))
+	for i, c := range last {
+		writes[i], xids[i] = c.write, c.xid
+	}
+	var line, snapshot string
+	var xmax, newest, trimmed int64
+	var lost int
+	err := q.QueryRow(ctx, wholeSQL, writes, xids).Scan(&line, &snapshot, &xmax, &newest, &trimmed, &lost)
 	if err != nil {
 		return nil, err
 	}
-	now, err := parseSnapshot(text)
+	now, err := seen(line, snapshot, newest)
 	if err != nil || from == nil {
 		return now, err
 	}
-	if now.xmax < from.xmax || trimmed >= from.xmin || last.xid > trimmed && !seen {
+	if from.line != line || from.next > xmax || trimmed >= from.oldest() || lost > 0 {
 		return now, errBehind
 	}
 	return now, nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -45,7 +46,23 @@ func configure(url string, o Options) (*pgxpool.Config, error) {
 	// Every statement goes by keys: there is one plan for it, whatever it is asked.
 	set("plan_cache_mode", "force_generic_plan")
 	c.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
+	if c.ConnConfig.ValidateConnect == nil && !o.ReadOnly { // else target_session_attrs says what is wanted
+		c.ConnConfig.ValidateConnect = wantPrimary
+	}
 	return c, nil
+}
+
+// wantPrimary has the next of several hosts tried where this one is a standby,
+// as the one is that was the primary before a failover: what it shows is old.
+func wantPrimary(ctx context.Context, conn *pgconn.PgConn) error {
+	r := conn.ExecParams(ctx, "SELECT pg_is_in_recovery()", nil, nil, nil, nil).Read()
+	if r.Err != nil {
+		return r.Err
+	}
+	if len(r.Rows) != 1 || string(r.Rows[0][0]) != "f" {
+		return errors.New("the server is a standby and takes no writes: name the primary, or several hosts, or open the store read-only")
+	}
+	return nil
 }
 
 // connect returns a pool of connections to a database that has the schema.
@@ -71,16 +88,12 @@ func connect(ctx context.Context, url string, o Options) (*pgxpool.Pool, error) 
 // prepare looks at the server, and settles the schema.
 func prepare(ctx context.Context, conn *pgx.Conn, o Options) error {
 	var version int
-	var standby bool
-	err := conn.QueryRow(ctx, "SELECT current_setting('server_version_num')::int, pg_is_in_recovery()").Scan(&version, &standby)
+	err := conn.QueryRow(ctx, "SELECT current_setting('server_version_num')::int").Scan(&version)
 	if err != nil {
 		return err
 	}
 	if version < 130000 {
 		return fmt.Errorf("the server is PostgreSQL %d, 13 is the oldest that will do", version/10000)
-	}
-	if standby && !o.ReadOnly {
-		return errors.New("the server is a standby and takes no writes: name the primary, or several hosts with target_session_attrs=read-write, or open the store read-only")
 	}
 	return settleSchema(ctx, conn, o.ReadOnly)
 }

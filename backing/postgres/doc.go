@@ -27,7 +27,8 @@
 // breaks in the middle of a commit, a fence is put in the change's place: if it
 // gets in, the write did not happen and never will, and it is tried again; if
 // it does not, the write happened, exactly once. backing.ErrUnknown comes only
-// where the database cannot be reached for that either.
+// where the database cannot be reached for that either; the next try of that
+// operation asks again first.
 //
 // # Reading
 //

@@ -93,14 +93,7 @@ func TestAWriteThatNobodyKnowsOfIsRecognisedByItsOperation(t *testing.T) {
 	s := closing(t, openStore(t, proxy.Through(t, url), Options{Timeout: 100 * time.Millisecond}))
 	ctx := context.Background()
 	first := putThrough(t, s, "a", "first")
-	lose := once(pgtest.LoseAnswer, "second")
-	proxy.OnQuery(func(sent []byte) pgtest.Fault {
-		fault := lose(sent)
-		if fault != pgtest.Pass {
-			go proxy.OnQuery(func([]byte) pgtest.Fault { return pgtest.LoseQuery }) // and all that comes after
-		}
-		return fault
-	})
+	loseAll(proxy, "second")
 	o := backing.PutOptions{If: first.Revision, KeepVersion: true, Op: "op-2"}
 	_, err := s.Put(ctx, "a", strings.NewReader("second"), o)
 	if !errors.Is(err, backing.ErrUnknown) {
@@ -112,6 +105,75 @@ func TestAWriteThatNobodyKnowsOfIsRecognisedByItsOperation(t *testing.T) {
 	must(t, err)
 	if len(list) != 1 || m.Size != 6 || read(t, s, "a") != "second" {
 		t.Fatalf("versions %+v, meta %+v", list, m)
+	}
+}
+
+// loseAll loses the answer to what holds needle, and then all that is sent.
+func loseAll(proxy *pgtest.Proxy, needle string) {
+	lose := once(pgtest.LoseAnswer, needle)
+	proxy.OnQuery(func(sent []byte) pgtest.Fault {
+		fault := lose(sent)
+		if fault != pgtest.Pass {
+			go proxy.OnQuery(func([]byte) pgtest.Fault { return pgtest.LoseQuery })
+		}
+		return fault
+	})
+}
+
+// Without it a room would find that it has lost against the other host, merge
+// its content with that, and so write its line a second time.
+func TestAWriteThatNobodyKnowsOfIsRecognisedWhereAnotherHostHasOverwrittenIt(t *testing.T) {
+	url := pgtest.Schema(t)
+	proxy := pgtest.NewProxy(t)
+	s := closing(t, openStore(t, proxy.Through(t, url), Options{Timeout: 100 * time.Millisecond}))
+	other := closing(t, openStore(t, url, Options{}))
+	ctx := context.Background()
+	first := putThrough(t, s, "a", "first")
+	loseAll(proxy, "second")
+	o := backing.PutOptions{If: first.Revision, KeepVersion: true, Op: "op-2"}
+	if _, err := s.Put(ctx, "a", strings.NewReader("second"), o); !errors.Is(err, backing.ErrUnknown) {
+		t.Fatalf("error %v", err)
+	}
+	mustPut(t, other, "a", "of another host")
+	proxy.OnQuery(nil)
+	m := eventually(t, func() (backing.Meta, error) {
+		m, err := s.Put(ctx, "a", strings.NewReader("second"), o)
+		if errors.Is(err, backing.ErrConflict) {
+			t.Fatal(err)
+		}
+		return m, err
+	})
+	list, err := s.Versions(ctx, "a")
+	must(t, err)
+	if len(list) != 2 || list[1].Revision != m.Revision || read(t, s, "a") != "of another host" {
+		t.Fatalf("versions %+v, meta %+v", list, m)
+	}
+}
+
+// As for a host that was stopped in the middle of a write, for longer than
+// changes are kept.
+func TestAWriteWhoseChangeMayBeForgottenIsNotDoneAgain(t *testing.T) {
+	url := pgtest.Schema(t)
+	proxy := pgtest.NewProxy(t)
+	s := closing(t, openStore(t, proxy.Through(t, url), Options{Keep: time.Nanosecond}))
+	other := closing(t, openStore(t, url, Options{Keep: time.Nanosecond}))
+	mustPut(t, s, "a", "first\n")
+	lose := once(pgtest.LoseAnswer, "second")
+	lost := false
+	proxy.OnQuery(func(sent []byte) pgtest.Fault {
+		if fault := lose(sent); fault != pgtest.Pass {
+			lost = true
+			return fault
+		}
+		for lost && changesOf(t, other) > 0 {
+			must(t, other.sweep(context.Background()))
+		}
+		lost = false
+		return pgtest.Pass
+	})
+	_, err := s.Append(context.Background(), "a", []byte("second\n"))
+	if got := read(t, other, "a"); !errors.Is(err, backing.ErrUnknown) || got != "first\nsecond\n" {
+		t.Fatalf("error %v, content %q", err, got)
 	}
 }
 

@@ -30,8 +30,8 @@ type feed struct {
 	own   map[id]bool // this store's writes that have not come by; nil until the first Watch
 
 	// Of the goroutine that polls.
-	place *snapshot
-	last  change // the newest that was seen
+	place *place
+	last  []change // what was seen last
 }
 
 func newFeed(s *Store) *feed {
@@ -96,7 +96,7 @@ func (f *feed) start(ctx context.Context) error {
 		return nil
 	}
 	err := f.s.call(ctx, func(ctx context.Context, conn *pgxpool.Conn) (err error) {
-		f.place, err = whole(ctx, conn, nil, change{})
+		f.place, err = whole(ctx, conn, nil, nil)
 		return err
 	})
 	if err != nil {
@@ -112,11 +112,11 @@ func (f *feed) start(ctx context.Context) error {
 
 // catchUp tells q what happened since token, or that nobody knows.
 func (f *feed) catchUp(ctx context.Context, q *fanout.Queue, token string) error {
-	from, err := parseSnapshot(token)
+	from, err := parsePlace(token)
 	var list []change
 	if err == nil {
 		err = f.s.call(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
-			_, err := whole(ctx, conn, from, change{})
+			_, err := whole(ctx, conn, from, nil)
 			if err == nil {
 				list, _, err = since(ctx, conn, from)
 			}
@@ -231,8 +231,8 @@ func (f *feed) connect() (*pgx.Conn, error) {
 }
 
 // resync goes on from now, and tells everybody that something was missed.
-func (f *feed) resync(now *snapshot) {
-	f.place, f.last = now, change{}
+func (f *feed) resync(now *place) {
+	f.place, f.last = now, nil
 	f.mu.Lock()
 	f.token = now.String()
 	clear(f.own)
@@ -261,14 +261,19 @@ func (f *feed) poll(conn *pgx.Conn) error {
 	defer cancel()
 	list, to, err := since(ctx, conn, f.place)
 	if errors.Is(err, errBehind) {
-		f.resync(to)
-		return nil
+		now, err := whole(ctx, conn, nil, nil)
+		if err == nil {
+			f.resync(now)
+		}
+		return err
 	}
 	if err != nil {
 		return err
 	}
+	if len(list) > 0 {
+		f.last = list
+	}
 	for _, c := range list {
-		f.last = c
 		if !f.came(c) {
 			// With the token from before them: who has read only some of them
 			// and resumes gets all again.

@@ -55,6 +55,9 @@ type put struct {
 // publish tries until the condition is met or certainly is not. Each time
 // that it begins again somebody else has written.
 func (p *put) publish(ctx context.Context) (backing.Meta, error) {
+	if done, m, err := p.earlier(ctx); done || err != nil {
+		return m, err
+	}
 	for {
 		if p.o.If == "" {
 			if done, m, err := p.look(ctx); done || err != nil {
@@ -118,13 +121,19 @@ func (p *put) attempt(ctx context.Context) (backing.Meta, error) {
 		return p.replace(ctx, conn, &a)
 	}
 	wrote, blind, err := p.s.write(ctx, p.key, f)
+	m := a.meta(p.key, false)
+	if blind {
+		if m, err = p.written(ctx, wrote); err != nil {
+			err = fmt.Errorf("%w: %w", backing.ErrUnknown, err)
+		}
+	}
+	if errors.Is(err, backing.ErrUnknown) {
+		p.s.unsettled.add(p.o.Op, wrote, p.s.o.Keep)
+	}
 	if err != nil {
 		return backing.Meta{}, err
 	}
-	if blind && p.cond != backing.Absent {
-		return p.written(ctx, wrote, a)
-	}
-	return a.meta(p.key, false), nil
+	return m, nil
 }
 
 func (p *put) modTime() int64 {
@@ -134,21 +143,22 @@ func (p *put) modTime() int64 {
 	return nanoseconds(p.o.ModTime)
 }
 
-// written is what became of the put wrote, whose answer was lost: mode and
-// owner are those of the object that it replaced.
-func (p *put) written(ctx context.Context, wrote id, a attributes) (backing.Meta, error) {
-	err := p.s.call(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
-		dir, name := at(p.key)
-		return conn.QueryRow(ctx, `SELECT mode, uid, gid FROM ctxfs_objects WHERE dir = $1 AND name = $2
-			UNION ALL SELECT mode, uid, gid FROM ctxfs_versions WHERE dir = $1 AND name = $2 AND rev = $3
-			LIMIT 1`, dir, name, wrote).Scan(&a.mode, &a.uid, &a.gid)
-	})
-	if errors.Is(err, pgx.ErrNoRows) { // removed since
-		a.own()
-	} else if err != nil {
+// written describes what the put wrote, whose answer was lost, has made.
+func (p *put) written(ctx context.Context, wrote id) (backing.Meta, error) {
+	cur, err := p.s.look(ctx, p.key)
+	if err != nil && !errors.Is(err, backing.ErrNotFound) {
 		return backing.Meta{}, fmt.Errorf("look at what was put: %w", err)
 	}
-	a.rev = wrote
+	if err == nil && cur.rev == wrote {
+		return cur.meta(p.key), nil
+	}
+	// It was current, and is not any more.
+	a := attributes{size: p.body.size, mtime: p.modTime(), mode: int32(p.o.Mode.Perm()), rev: wrote}
+	if err == nil && a.mode == 0 {
+		a.mode, a.uid, a.gid = cur.mode, cur.uid, cur.gid
+	} else {
+		a.own()
+	}
 	return a.meta(p.key, false), nil
 }
 

@@ -66,10 +66,11 @@ type Store struct {
 	life   sync.RWMutex // guards closed; held for reading by every call
 	closed bool
 
-	outage  outage
-	reading reading
-	feed    *feed
-	sweeper *sweeper
+	outage    outage
+	unsettled unsettled
+	reading   reading
+	feed      *feed
+	sweeper   *sweeper
 }
 
 var (

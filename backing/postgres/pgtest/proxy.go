@@ -17,8 +17,8 @@ const (
 	DelayQuery       // the connection breaks, and the server gets it at Release
 )
 
-// Proxy is a broken network between a store and the shared server. Safe for
-// concurrent use.
+// Proxy is a broken network between a store and a server. Safe for concurrent
+// use.
 type Proxy struct {
 	listener net.Listener
 	socket   string
@@ -37,10 +37,15 @@ type heldQuery struct {
 	sent []byte
 }
 
-// NewProxy starts a proxy, which ends with the test.
+// NewProxy starts a proxy to the shared server, which ends with the test.
 func NewProxy(t testing.TB) *Proxy {
 	t.Helper()
-	c := Shared(t)
+	return ProxyTo(t, Shared(t))
+}
+
+// ProxyTo starts a proxy to the server of c, which ends with the test.
+func ProxyTo(t testing.TB, c *Cluster) *Proxy {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
