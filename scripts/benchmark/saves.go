@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -78,19 +79,11 @@ func measureSaves(ctx context.Context, w *work, s settings) ([]row, error) {
 }
 
 // measureSavesIn times creating entries one after another, then overwriting
-// each of them once, on ctxfs and natively in alternating batches. Both
-// directories lie in dir, which where describes.
+// each of them once: on ctxfs, natively, and by the native program on loopback,
+// in alternating batches. All lie in dir, which where describes.
 func measureSavesIn(ctx context.Context, w *work, s settings, dir, where string) ([]row, error) {
-	store, native := filepath.Join(dir, "store"), filepath.Join(dir, "native", saveAgent)
+	store := filepath.Join(dir, "store")
 	point := w.path("mnt", "saves-"+filepath.Base(dir))
-	if err := os.MkdirAll(native, 0o755); err != nil {
-		return nil, fmt.Errorf("make the native directory: %w", err)
-	}
-	d, err := os.Open(native)
-	if err != nil {
-		return nil, fmt.Errorf("open the native directory: %w", err)
-	}
-	defer d.Close()
 	srv, err := w.serve(ctx, point, w.program("ctxfs"), "mount", "--foreground", "--store", store, point)
 	if err != nil {
 		return nil, err
@@ -100,7 +93,15 @@ func measureSavesIn(ctx context.Context, w *work, s settings, dir, where string)
 	if err := within(ctx, shortLimit, "make an agent", func() error { return os.Mkdir(agent, 0o755) }); err != nil {
 		return nil, err
 	}
-	savers := map[string]saver{"native": nativeSaver(native, d), "ctxfs": mountSaver(agent)}
+	savers := map[string]saver{"ctxfs": mountSaver(agent)}
+	for _, wk := range walkers[:2] { // native and loopback; mergerfs does not sync directories
+		save, stop, err := wk.saver(ctx, w, filepath.Join(dir, wk.name))
+		if err != nil {
+			return nil, err
+		}
+		defer func() { reportStop(stop()) }()
+		savers[wk.name] = save
+	}
 	backing := filepath.Join(store, saveAgent)
 	var rows []row
 	for _, p := range []struct {
@@ -117,10 +118,27 @@ func measureSavesIn(ctx context.Context, w *work, s settings, dir, where string)
 			return rows, fmt.Errorf("%s: %w", p.what, err)
 		}
 		what := p.what + " an entry of 4 KB" + where
-		rows = append(rows, plain(what, "ms", times, "native")...)
+		rows = append(rows, plain(what, "ms", times, "native", "loopback")...)
 		rows = append(rows, ratio(what, "ms", times, "ctxfs", "native", p.goal))
 	}
 	return rows, nil
+}
+
+// saver mounts store and returns the native program's saver on that mount.
+func (wk walker) saver(ctx context.Context, w *work, store string) (save saver, stop func() error, err error) {
+	if err := os.MkdirAll(filepath.Join(store, saveAgent), 0o755); err != nil {
+		return nil, nil, fmt.Errorf("make a directory for saves: %w", err)
+	}
+	mounted, unmount, err := wk.mount(ctx, w, store)
+	if err != nil {
+		return nil, nil, err
+	}
+	agent := filepath.Join(mounted, saveAgent)
+	d, err := os.Open(agent)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("open the directory for saves: %w", err), unmount())
+	}
+	return nativeSaver(agent, d), func() error { return errors.Join(d.Close(), unmount()) }, nil
 }
 
 // alternate saves n entries with each saver, in batches by turns, and returns
@@ -129,7 +147,7 @@ func alternate(ctx context.Context, savers map[string]saver, n int, seed uint64)
 	times := map[string][]float64{}
 	for from := 0; from < n; from += batch {
 		to := min(from+batch, n)
-		for _, who := range []string{"native", "ctxfs"} {
+		for who := range savers {
 			var took time.Duration
 			err := within(ctx, sizeLimit(batch), "save on "+who, func() (err error) {
 				took, err = saveBatch(ctx, savers[who], from, to, seed)
