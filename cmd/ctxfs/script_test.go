@@ -15,6 +15,7 @@ import (
 
 const (
 	scriptLimit  = 4 * time.Minute // of one script, from its first line to its last
+	fullLimit    = time.Hour       // of one of full size
 	commandLimit = time.Minute     // of one of our own script commands
 )
 
@@ -41,6 +42,7 @@ var scripts = testscript.Params{
 		"changelog": changelogCmd,
 		"versions":  versionsCmd,
 		"term":      termCmd,
+		"database":  databaseCmd,
 	},
 }
 
@@ -96,8 +98,12 @@ func setup(env *testscript.Env) error {
 	if !ok {
 		t = failNow{env.T()}
 	}
-	script := time.AfterFunc(scriptLimit, func() {
-		t.Error(g.breakUp("the script has run for " + scriptLimit.String()))
+	limit := scriptLimit
+	if fullSize() {
+		limit = fullLimit
+	}
+	script := time.AfterFunc(limit, func() {
+		t.Error(g.breakUp("the script has run for " + limit.String()))
 	})
 	env.Defer(func() {
 		script.Stop()

@@ -14,9 +14,21 @@ const nobody = 65534 // user and group id
 
 // TestScriptsAsOrdinaryUser runs the scripts once more as a user without
 // rights, whose mounts are made by fusermount3.
-func TestScriptsAsOrdinaryUser(t *testing.T) {
+func TestScriptsAsOrdinaryUser(t *testing.T) { asOrdinaryUser(t, "^TestScripts$") }
+
+// TestScriptsOnADatabaseAsOrdinaryUser does so with those on databases, where
+// their full size is asked for.
+func TestScriptsOnADatabaseAsOrdinaryUser(t *testing.T) {
+	if fullSize() {
+		asOrdinaryUser(t, "^TestScriptsOnA(Failing)?Database$")
+	}
+}
+
+// asOrdinaryUser runs the tests that match pattern as a user without rights.
+func asOrdinaryUser(t *testing.T, pattern string) {
+	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("TestScripts runs as an ordinary user already")
+		t.Skip("they run as an ordinary user already")
 	}
 	needFuse(t)
 	// go test builds in a directory that only root may enter.
@@ -47,7 +59,7 @@ func TestScriptsAsOrdinaryUser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	args := []string{"-test.run=^TestScripts$", "-test.short=" + strconv.FormatBool(testing.Short())}
+	args := []string{"-test.run=" + pattern, "-test.short=" + strconv.FormatBool(testing.Short())}
 	if testing.Verbose() {
 		args = append(args, "-test.v")
 	}

@@ -2,6 +2,7 @@ package pgtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -98,13 +99,7 @@ func (c *Cluster) ping() error {
 // Kill sends the server a signal and waits for its end: SIGKILL is a crash,
 // SIGQUIT a hurried stop, SIGINT one in order.
 func (c *Cluster) Kill(how syscall.Signal) error {
-	path := filepath.Join(c.dir, "data", "postmaster.pid")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	first, _, _ := strings.Cut(string(text), "\n")
-	pid, err := strconv.Atoi(first)
+	pid, err := c.pid()
 	if err != nil {
 		return err
 	}
@@ -118,4 +113,43 @@ func (c *Cluster) Kill(how syscall.Signal) error {
 	case <-time.After(Patience):
 		return fmt.Errorf("the server, process %d, does not end", pid)
 	}
+}
+
+// Freeze stops all processes of the server where they are, or lets them go on.
+func (c *Cluster) Freeze(frozen bool) error {
+	pid, err := c.pid()
+	if err != nil {
+		return err
+	}
+	how := syscall.SIGCONT
+	if frozen {
+		how = syscall.SIGSTOP
+	}
+	if err := syscall.Kill(pid, how); err != nil { // now it starts no others
+		return fmt.Errorf("signal the server: %w", err)
+	}
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		return err
+	}
+	for _, word := range strings.Fields(string(text)) {
+		child, err := strconv.Atoi(word)
+		if err != nil {
+			return err
+		}
+		if err := syscall.Kill(child, how); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("signal the server's process %d: %w", child, err)
+		}
+	}
+	return nil
+}
+
+// pid is that of the server's first process.
+func (c *Cluster) pid() (int, error) {
+	text, err := os.ReadFile(filepath.Join(c.dir, "data", "postmaster.pid"))
+	if err != nil {
+		return 0, err
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	return strconv.Atoi(first)
 }
