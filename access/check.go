@@ -74,6 +74,7 @@ func withoutLeftovers(report func(room.Problem)) func(room.Problem) {
 type withFiles interface {
 	backing.Store
 	backing.Files
+	backing.Versioned
 }
 
 // watched is a store that tells which file is read.
@@ -163,13 +164,7 @@ func checkRooms(ctx context.Context, store watched, dir string, o CheckOptions, 
 
 // checkKept reports the versions of entries that are gone.
 func checkKept(ctx context.Context, store watched, report func(room.Problem)) error {
-	versions, ok := store.withFiles.(interface {
-		Versioned(ctx context.Context, each func(key backing.Key) error) error
-	})
-	if !ok {
-		return nil // a database keeps them in order itself
-	}
-	return versions.Versioned(ctx, func(key backing.Key) error {
+	return store.Versioned(ctx, func(key backing.Key) error {
 		_, err := store.Stat(ctx, key)
 		if err == nil || !missing(err) && !errors.Is(err, backing.ErrNotDir) {
 			return err

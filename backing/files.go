@@ -44,6 +44,15 @@ func IsShared(s Store) bool {
 	return ok
 }
 
+// Versioned is the optional capability of a store that can be asked what it
+// keeps versions of.
+type Versioned interface {
+	// Versioned calls f for each key that versions are kept of, whether there
+	// is still an object or not, in no particular order, until f returns an
+	// error, which it returns.
+	Versioned(ctx context.Context, f func(Key) error) error
+}
+
 // Prefetcher is the optional capability of a store that is far away: what a
 // walk would open one by one comes with the listing.
 type Prefetcher interface {

@@ -194,10 +194,11 @@ type Store interface {
 	// OpenVersion returns the content of version n; ErrNotFound.
 	OpenVersion(ctx context.Context, key Key, n int) (Content, error)
 
-	// RestoreVersion puts back version n of key, which may be without an
-	// object, with the bytes of r and the time modTime, durably. ErrExists
-	// where there is a version n.
-	RestoreVersion(ctx context.Context, key Key, n int, r io.Reader, modTime time.Time) error
+	// RestoreVersion puts back version v.N of key, which may be without an
+	// object, with the bytes of r and the time and mode of v, durably; a mode
+	// of 0 is 0o644. It belongs to whom v says where this process may give
+	// files away. ErrExists where there is a version of that number.
+	RestoreVersion(ctx context.Context, key Key, v Version, r io.Reader) error
 
 	// Discard removes many things, one after the other, and returns an error, or
 	// nil, for each of list in its order. An object of another revision is

@@ -87,5 +87,5 @@ func (e *Entries) PutBackVersion(ctx context.Context, path string, v backing.Ver
 	if err != nil || !p.isEntry() {
 		return fmt.Errorf("put back a version of %q, which is no entry", path)
 	}
-	return e.store.RestoreVersion(ctx, p.key(), v.N, r, v.ModTime)
+	return e.store.RestoreVersion(ctx, p.key(), v, r)
 }

@@ -112,7 +112,7 @@ func (w *work) add(ctx context.Context, to *archive.Writer, a entries.Aged, dirs
 	return true, to.Add(m, all(content))
 }
 
-// addVersion archives a version of the entry that m is, with its mode.
+// addVersion archives a version of the entry that m is.
 func (w *work) addVersion(ctx context.Context, to *archive.Writer, m archive.Member, v backing.Version) error {
 	c, err := w.Store.OpenVersion(ctx, backing.Key(m.Path), v.N)
 	if err != nil {
@@ -120,6 +120,7 @@ func (w *work) addVersion(ctx context.Context, to *archive.Writer, m archive.Mem
 	}
 	defer c.Close()
 	m.Path, m.Size, m.ModTime = string(versionsOf.Join(m.Path).Join(strconv.Itoa(v.N))), c.Size(), v.ModTime
+	m.Mode, m.UID, m.GID = v.Mode, v.UID, v.GID
 	return to.Add(m, all(c))
 }
 

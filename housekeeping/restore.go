@@ -149,7 +149,7 @@ func (w *work) putBack(ctx context.Context, m archive.Member, content io.Reader,
 	of, n, isVersion := versionOf(m)
 	switch {
 	case isVersion && of == r.Path:
-		if err := w.putBackVersion(ctx, of, backing.Version{N: n, ModTime: m.ModTime}, content); err != nil {
+		if err := w.putBackVersion(ctx, of, backing.Version{N: n, ModTime: m.ModTime, Mode: m.Mode, UID: m.UID, GID: m.GID}, content); err != nil {
 			return err
 		}
 		item.Versions = append(item.Versions, n)

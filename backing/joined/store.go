@@ -34,8 +34,9 @@ type Store struct {
 }
 
 var (
-	_ LocalStore     = (*Store)(nil)
-	_ backing.Shared = (*Store)(nil)
+	_ LocalStore        = (*Store)(nil)
+	_ backing.Shared    = (*Store)(nil)
+	_ backing.Versioned = (*Store)(nil)
 )
 
 // New joins shared and local, which it closes with itself. side must be a

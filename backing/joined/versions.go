@@ -2,8 +2,8 @@ package joined
 
 import (
 	"context"
+	"fmt"
 	"io"
-	"time"
 
 	"ctxfs/backing"
 )
@@ -27,12 +27,21 @@ func (s *Store) OpenVersion(ctx context.Context, key backing.Key, n int) (backin
 }
 
 // RestoreVersion implements [backing.Store].
-func (s *Store) RestoreVersion(ctx context.Context, key backing.Key, n int, r io.Reader, modTime time.Time) error {
+func (s *Store) RestoreVersion(ctx context.Context, key backing.Key, v backing.Version, r io.Reader) error {
 	st, _, err := s.atToWrite(ctx, key)
 	if err != nil {
 		return err
 	}
-	return st.RestoreVersion(ctx, key, n, r, modTime)
+	return st.RestoreVersion(ctx, key, v, r)
+}
+
+// Versioned implements [backing.Versioned], for the objects of all hosts.
+func (s *Store) Versioned(ctx context.Context, f func(backing.Key) error) error {
+	v, ok := s.shared.(backing.Versioned)
+	if !ok {
+		return fmt.Errorf("%T does not say what it keeps versions of", s.shared)
+	}
+	return v.Versioned(ctx, f)
 }
 
 // Discard implements [backing.Store]: what is local goes first, so that the

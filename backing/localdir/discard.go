@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -135,26 +134,29 @@ func (s *Store) dropVersionsDir(key backing.Key) error {
 	return err
 }
 
-// RestoreVersion puts back version n of key.
-func (s *Store) RestoreVersion(ctx context.Context, key backing.Key, n int, r io.Reader, modTime time.Time) error {
-	what := fmt.Sprintf("restore version %d of", n)
+// RestoreVersion puts back version v.N of key.
+func (s *Store) RestoreVersion(ctx context.Context, key backing.Key, v backing.Version, r io.Reader) error {
+	what := fmt.Sprintf("restore version %d of", v.N)
 	if err := s.beginWrite(key); err != nil {
 		return told(what, key, err)
 	}
 	defer s.end()
-	if n < 1 {
+	if v.N < 1 {
 		return told(what, key, backing.ErrNotFound)
 	}
 	st, err := s.stage(ctx, r)
 	if err != nil {
 		return told(what, key, err)
 	}
-	err = st.dress(nil, backing.PutOptions{ModTime: modTime})
+	err = st.belong(v.UID, v.GID)
+	if err == nil {
+		err = st.dress(nil, backing.PutOptions{ModTime: v.ModTime, Mode: v.Mode})
+	}
 	if err == nil {
 		err = s.fsync(st.fd)
 	}
 	if err == nil {
-		err = s.linkRestored(key, n, st.name)
+		err = s.linkRestored(key, v.N, st.name)
 	}
 	return told(what, key, errors.Join(err, st.drop()))
 }

@@ -39,8 +39,7 @@ func (s *Store) Staged(ctx context.Context) (files int, size int64, err error) {
 	return files, size, told("list", stagingDir, err)
 }
 
-// Versioned calls f for each key that versions are kept of, whether there is
-// still an object or not.
+// Versioned implements [backing.Versioned].
 func (s *Store) Versioned(ctx context.Context, f func(backing.Key) error) error {
 	if err := s.begin(""); err != nil {
 		return err

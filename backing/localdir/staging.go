@@ -100,11 +100,9 @@ func (st *staged) dress(cur *stat, o backing.PutOptions) error {
 			mode = cur.perm()
 		}
 	}
-	if cur != nil && (cur.Uid != uint32(os.Geteuid()) || cur.Gid != uint32(os.Getegid())) {
-		// Who may not give files away keeps writing as himself, as editors
-		// that save by rename do.
-		if err := unix.Fchown(st.fd, int(cur.Uid), int(cur.Gid)); err != nil && err != unix.EPERM {
-			return fmt.Errorf("set owner: %w", err)
+	if cur != nil {
+		if err := st.belong(cur.Uid, cur.Gid); err != nil {
+			return err
 		}
 	}
 	if err := unix.Fchmod(st.fd, mode); err != nil {
@@ -125,6 +123,18 @@ func (st *staged) dress(cur *stat, o backing.PutOptions) error {
 	}
 	if err := setModTime(st.fd, when); err != nil {
 		return fmt.Errorf("set time: %w", err)
+	}
+	return nil
+}
+
+// belong gives the staged file to an owner. Who may not give files away keeps
+// writing as himself, as editors that save by rename do.
+func (st *staged) belong(uid, gid uint32) error {
+	if uid == uint32(os.Geteuid()) && gid == uint32(os.Getegid()) {
+		return nil
+	}
+	if err := unix.Fchown(st.fd, int(uid), int(gid)); err != nil && err != unix.EPERM {
+		return fmt.Errorf("set owner: %w", err)
 	}
 	return nil
 }

@@ -39,8 +39,9 @@ type Store struct {
 }
 
 var (
-	_ backing.Store = (*Store)(nil)
-	_ backing.Files = (*Store)(nil)
+	_ backing.Store     = (*Store)(nil)
+	_ backing.Files     = (*Store)(nil)
+	_ backing.Versioned = (*Store)(nil)
 )
 
 // Open opens the store in dir, which is made with its parents where it is

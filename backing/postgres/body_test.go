@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	"ctxfs/backing"
 	"ctxfs/backing/postgres/pgtest"
@@ -98,7 +97,7 @@ func TestNoBytesAreLeftOfWhatIsGone(t *testing.T) {
 		for _, err := range s.Discard(ctx, []backing.Removal{{Key: "a", Object: m.Revision, Versions: list}}) {
 			must(t, err)
 		}
-		must(t, s.RestoreVersion(ctx, "a", 1, bytes.NewReader(large(size)), time.Now()))
+		must(t, s.RestoreVersion(ctx, "a", backing.Version{N: 1}, bytes.NewReader(large(size))))
 		list, err = s.Versions(ctx, "a")
 		must(t, err)
 		must(t, s.Discard(ctx, []backing.Removal{{Key: "a", Versions: list}})[0])

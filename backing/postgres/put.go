@@ -162,11 +162,14 @@ func (p *put) written(ctx context.Context, wrote id) (backing.Meta, error) {
 	return a.meta(p.key, false), nil
 }
 
+// newMode is that of an object where nobody says otherwise.
+const newMode = 0o644
+
 // own gives a new object what it has where nobody says otherwise.
 func (a *attributes) own() {
 	a.uid, a.gid = owner()
 	if a.mode == 0 {
-		a.mode = 0o644
+		a.mode = newMode
 	}
 }
 

@@ -77,6 +77,7 @@ var (
 	_ backing.Store      = (*Store)(nil)
 	_ backing.Shared     = (*Store)(nil)
 	_ backing.Prefetcher = (*Store)(nil)
+	_ backing.Versioned  = (*Store)(nil)
 )
 
 // Open opens the store that url names, as libpq understands it: a URL

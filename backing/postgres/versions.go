@@ -41,6 +41,52 @@ func (s *Store) Versions(ctx context.Context, key backing.Key) ([]backing.Versio
 	return list, told("list versions of", key, err)
 }
 
+// versionedPage is how many keys one round trip asks for.
+const versionedPage = 512
+
+// Versioned implements [backing.Versioned].
+func (s *Store) Versioned(ctx context.Context, f func(backing.Key) error) error {
+	if err := s.begin(""); err != nil {
+		return told("list versions", "", err)
+	}
+	defer s.end()
+	for after := backing.Key(""); ; {
+		page, err := s.versioned(ctx, after)
+		if err != nil {
+			return told("list versions", "", err)
+		}
+		for _, key := range page {
+			if err := f(key); err != nil {
+				return err
+			}
+			after = key
+		}
+		if len(page) < versionedPage {
+			return nil
+		}
+	}
+}
+
+// versioned lists the keys with versions that come after one, by the order of
+// their directories.
+func (s *Store) versioned(ctx context.Context, after backing.Key) (page []backing.Key, err error) {
+	err = s.call(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+		page = nil
+		dir, name := at(after)
+		rows, err := conn.Query(ctx, `SELECT DISTINCT dir, name FROM ctxfs_versions WHERE (dir, name) > ($1, $2)
+			ORDER BY dir, name LIMIT $3`, dir, name, versionedPage)
+		if err != nil {
+			return err
+		}
+		_, err = pgx.ForEachRow(rows, []any{&dir, &name}, func() error {
+			page = append(page, backing.Key(dir).Join(string(name)))
+			return nil
+		})
+		return err
+	})
+	return page, err
+}
+
 // restoreSQL adds the version $3 where there is none of this number.
 const restoreSQL = `
 WITH held AS (
@@ -58,32 +104,34 @@ WITH held AS (
 )
 INSERT INTO ctxfs_changes (write, dir, name) SELECT $9::uuid, $1::bytea, $2::bytea FROM kept RETURNING 1`
 
-// RestoreVersion puts back version n of key.
-func (s *Store) RestoreVersion(ctx context.Context, key backing.Key, n int, r io.Reader, modTime time.Time) error {
-	return told(fmt.Sprintf("restore version %d of", n), key, s.restoreVersion(ctx, key, n, r, modTime))
+// RestoreVersion puts back version v.N of key.
+func (s *Store) RestoreVersion(ctx context.Context, key backing.Key, v backing.Version, r io.Reader) error {
+	return told(fmt.Sprintf("restore version %d of", v.N), key, s.restoreVersion(ctx, key, v, r))
 }
 
-func (s *Store) restoreVersion(ctx context.Context, key backing.Key, n int, r io.Reader, modTime time.Time) error {
+func (s *Store) restoreVersion(ctx context.Context, key backing.Key, v backing.Version, r io.Reader) error {
 	if err := s.beginWrite(key); err != nil {
 		return err
 	}
 	defer s.end()
-	if n < 1 {
+	if v.N < 1 {
 		return backing.ErrNotFound
 	}
 	b, err := s.stage(ctx, r)
 	if err != nil {
 		return err
 	}
-	if modTime.IsZero() {
-		modTime = time.Now()
+	if v.ModTime.IsZero() {
+		v.ModTime = time.Now()
+	}
+	if v.Mode.Perm() == 0 {
+		v.Mode = newMode
 	}
 	dir, name := at(key)
 	offs, pieces := cut(b.small)
-	a := attributes{size: b.size, mtime: nanoseconds(modTime)}
-	a.own()
+	a := attributes{size: b.size, mtime: nanoseconds(v.ModTime), mode: int32(v.Mode.Perm()), uid: int64(v.UID), gid: int64(v.GID)}
 	_, _, err = s.write(ctx, key, func(ctx context.Context, conn *pgxpool.Conn, id id) error {
-		rows, err := conn.Query(ctx, restoreSQL, dir, name, n, a.size, a.mtime, a.mode, a.uid, a.gid, id, b.of(id), offs, pieces, b.isLarge())
+		rows, err := conn.Query(ctx, restoreSQL, dir, name, v.N, a.size, a.mtime, a.mode, a.uid, a.gid, id, b.of(id), offs, pieces, b.isLarge())
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"context"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,11 +113,15 @@ var discardTests = []test{
 	{"ARestoredVersionIsOneOfThem", func(t *testing.T, s backing.Store) {
 		ctx := context.Background()
 		when := time.Date(2020, 1, 2, 3, 4, 5, 6, time.UTC)
+		uid, gid := uint32(os.Geteuid()), uint32(os.Getegid())
+		if uid == 0 { // who may give files away
+			uid, gid = 4711, 4712
+		}
 		makeDir(t, s, "d")
 		for _, n := range []int{3, 7} {
-			ok(t, s.RestoreVersion(ctx, "d/a", n, strings.NewReader("old"), when))
+			ok(t, s.RestoreVersion(ctx, "d/a", backing.Version{N: n, ModTime: when, Mode: 0o640, UID: uid, GID: gid}, strings.NewReader("old")))
 		}
-		fails(t, s.RestoreVersion(ctx, "d/a", 7, strings.NewReader("other"), when), backing.ErrExists)
+		fails(t, s.RestoreVersion(ctx, "d/a", backing.Version{N: 7}, strings.NewReader("other")), backing.ErrExists)
 		wantVersions(t, s, "d/a", 3, 7)
 		put(t, s, "d/a", "1", backing.PutOptions{KeepVersion: true})
 		put(t, s, "d/a", "2", backing.PutOptions{KeepVersion: true})
@@ -124,10 +130,34 @@ var discardTests = []test{
 		if len(list) != 3 || list[2].N != 8 || !list[0].ModTime.Equal(when) {
 			t.Fatalf("versions %+v", list)
 		}
+		if v := list[0]; v.Mode != 0o640 || v.UID != uid || v.GID != gid {
+			t.Fatalf("version %+v, which had the mode 640 and was of %d:%d", v, uid, gid)
+		}
 		c, err := s.OpenVersion(ctx, "d/a", 7)
 		ok(t, err)
 		if got := all(t, c); got != "old" {
 			t.Fatalf("version 7 is %q", got)
 		}
+	}},
+	{"EachKeyWithVersionsIsFound", func(t *testing.T, s backing.Store) {
+		v, can := s.(backing.Versioned)
+		if !can {
+			return
+		}
+		ctx := context.Background()
+		makeDir(t, s, "d")
+		makeDir(t, s, "d/e")
+		for _, key := range []backing.Key{"d/e/gone", "d/a", "d.", "top"} {
+			three(t, s, key)
+		}
+		put(t, s, "d/once", "x", backing.PutOptions{KeepVersion: true})
+		ok(t, s.Remove(ctx, "d/e/gone", ""))
+		var keys []backing.Key
+		ok(t, v.Versioned(ctx, func(key backing.Key) error { keys = append(keys, key); return nil }))
+		slices.Sort(keys)
+		if !slices.Equal(keys, []backing.Key{"d.", "d/a", "d/e/gone", "top"}) {
+			t.Fatalf("versions are kept of %q", keys)
+		}
+		fails(t, v.Versioned(ctx, func(backing.Key) error { return os.ErrDeadlineExceeded }), os.ErrDeadlineExceeded)
 	}},
 }
