@@ -124,6 +124,9 @@ func openDirectory(ctx context.Context, dir string, o CheckOptions, report func(
 	if err != nil {
 		return watched{}, err
 	}
+	if err := finished(ctx, Directory(dir), store, store); err != nil {
+		return watched{}, err
+	}
 	files, size, err := store.Staged(ctx)
 	if err == nil && o.Fix {
 		if err = store.Close(); err == nil {

@@ -13,17 +13,22 @@ import (
 	"ctxfs/backing/joined"
 	"ctxfs/backing/localdir"
 	"ctxfs/backing/postgres"
+	"ctxfs/transfer"
 )
 
 // Open opens the store at l, and makes it where it is missing. dir is a
 // directory of this host that nobody else uses while it is open, for what is
 // derived from the store: that of the store itself, or the one that a database
 // has here. *localdir.LockedError where another process writes a directory; a
-// database may be open any number of times.
+// database may be open any number of times. An unfinished copy is not opened:
+// *transfer.UnfinishedError.
 func Open(ctx context.Context, l Location, log *slog.Logger) (store backing.Store, dir string, err error) {
 	if !l.Remote() {
 		store, err := localdir.Open(l.Name, localdir.Options{Log: log})
 		if err != nil {
+			return nil, "", err
+		}
+		if err := finished(ctx, l, store, store); err != nil {
 			return nil, "", err
 		}
 		return store, l.Name, nil
@@ -36,7 +41,24 @@ func Open(ctx context.Context, l Location, log *slog.Logger) (store backing.Stor
 	if err != nil {
 		return nil, "", errors.Join(fmt.Errorf("open store %s: %w", l, err), local.Close())
 	}
-	return joined.New(shared, local, sideOf), dir, nil
+	both := joined.New(shared, local, sideOf)
+	if err := finished(ctx, l, shared, both); err != nil {
+		return nil, "", err
+	}
+	return both, dir, nil
+}
+
+// finished refuses store, which it then closes, where it is an unfinished
+// copy; marked is the part of it that would say so.
+func finished(ctx context.Context, l Location, marked, store backing.Store) error {
+	mark, err := transfer.ReadMark(ctx, marked)
+	if mark != nil {
+		err = &transfer.UnfinishedError{Store: l.Name, Mark: *mark}
+	}
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
+	return nil
 }
 
 // OpenReading opens the store at l to read it, beside whoever writes it.
@@ -47,6 +69,9 @@ func OpenReading(ctx context.Context, l Location, log *slog.Logger) (backing.Sto
 	}
 	store, err := localdir.Open(l.Name, localdir.Options{ReadOnly: true, Log: log})
 	if err != nil {
+		return nil, err
+	}
+	if err := finished(ctx, l, store, store); err != nil {
 		return nil, err
 	}
 	return store, nil

@@ -43,7 +43,9 @@
 //
 // # Locks
 //
-// The store's life (Close waits for running calls), then the small mutexes of
+// In the database: an advisory lock each for whoever changes the schema, for
+// whoever sweeps, and for who uses the store, see use.go. In the process:
+// the store's life (Close waits for running calls), then the small mutexes of
 // the feed, of contents and uploads. None is held across a round trip but a
 // content's own.
 //

@@ -223,11 +223,23 @@ func (f *feed) connect() (*pgx.Conn, error) {
 		f.resync(now)
 		err = nil
 	}
+	if err == nil && !f.s.o.ReadOnly && !f.s.o.Alone {
+		err = f.share(ctx, conn)
+	}
 	if err != nil {
 		_ = conn.Close(ctx) // err is the one to tell
 		return nil, err
 	}
 	return conn, nil
+}
+
+// share lets others know that this host follows the store.
+func (f *feed) share(ctx context.Context, conn *pgx.Conn) error {
+	ok, err := shareUse(ctx, conn)
+	if err == nil && !ok {
+		f.s.o.Log.Warn("somebody wants the store for himself: a copy into it is under way")
+	}
+	return err
 }
 
 // resync goes on from now, and tells everybody that something was missed.

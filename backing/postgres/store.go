@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"ctxfs/backing"
@@ -18,6 +19,10 @@ import (
 type Options struct {
 	ReadOnly bool         // every write is backing.ErrReadOnly
 	Log      *slog.Logger // what nobody is there to return an error to; nil is slog.Default
+	// Alone fails with ErrInUse where a host follows the store's changes, and
+	// is what the next one who wants it so is told. It keeps nobody from
+	// opening the store.
+	Alone bool
 	// Timeout is how long a call tries to reach the database before it fails,
 	// and again how long it tries to learn what became of a write whose
 	// connection broke; 0 is DefaultTimeout.
@@ -60,8 +65,9 @@ func (o Options) complete() Options {
 // Store is a backing.Store in a PostgreSQL database. Safe for concurrent use,
 // and any number of processes and hosts may have the same one open.
 type Store struct {
-	pool *pgxpool.Pool
-	o    Options
+	pool  *pgxpool.Pool
+	o     Options
+	alone *pgx.Conn // nil without Options.Alone
 
 	life   sync.RWMutex // guards closed; held for reading by every call
 	closed bool
@@ -92,6 +98,12 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open the store in PostgreSQL: %w", err)
 	}
 	s := &Store{pool: pool, o: o}
+	if o.Alone {
+		if s.alone, err = takeAlone(ctx, pool); err != nil {
+			pool.Close()
+			return nil, fmt.Errorf("open the store in PostgreSQL: %w", err)
+		}
+	}
 	s.reading.free = pool.Close
 	s.feed = newFeed(s)
 	s.sweeper = startSweeper(s)
@@ -115,6 +127,7 @@ func (s *Store) Close() error {
 		return errClosed
 	}
 	s.closed = true
+	giveBack(s.alone, s.o.Timeout)
 	s.reading.storeClosed()
 	return nil
 }

@@ -36,7 +36,8 @@ var layers = map[string][]string{
 	"views":                   append([]string{"index"}, ofRooms...),
 	"archive":                 ofRooms,
 	"housekeeping":            append([]string{"archive", "entries", "results"}, ofRooms...),
-	"access":                  append([]string{"backing/localdir", "backing/joined", "backing/postgres", "housekeeping"}, append(rooms, ofRooms...)...),
+	"transfer":                {"backing"},
+	"access":                  append([]string{"transfer", "backing/localdir", "backing/joined", "backing/postgres", "housekeeping"}, append(rooms, ofRooms...)...),
 	"operations":              append([]string{"access"}, append(rooms, ofRooms...)...),
 	"mcpserver":               append([]string{"access", "index", "operations"}, append(rooms, ofRooms...)...),
 	"torture":                 append([]string{"access", "fusefs", "torture/trace", "torture/disk", "torture/apart", "torture/tried", "backing/localdir", "archive", "housekeeping"}, append(rooms, ofRooms...)...),
@@ -45,7 +46,7 @@ var layers = map[string][]string{
 	"torture/apart":           {},
 	"torture/tried":           {},
 	"torture/live":            {"torture/apart", "torture/tried"},
-	"cmd/ctxfs":               append([]string{"fusefs", "index", "views", "access", "operations", "housekeeping", "mcpserver", "backing/localdir"}, append(rooms, ofRooms...)...),
+	"cmd/ctxfs":               append([]string{"transfer", "fusefs", "index", "views", "access", "operations", "housekeeping", "mcpserver", "backing/localdir"}, append(rooms, ofRooms...)...),
 }
 
 var rooms = []string{"entries", "variables", "results", "memories", "invocations"}

@@ -35,6 +35,11 @@ func newProgress(w io.Writer, what string) *progress {
 // at counts one more thing, path, that is looked at now.
 func (p *progress) at(path string) {
 	p.count++
+	p.show(path)
+}
+
+// show says where the work is, without counting.
+func (p *progress) show(path string) {
 	if p.width == 0 || time.Since(p.written) < progressEvery {
 		return
 	}

@@ -43,7 +43,7 @@ same as files in the mount, and most of them work without a mount too.`,
 	group(root, groupVars, "Variables, values that agents pass each other:", newVar())
 	group(root, groupRooms, "Other rooms of the store:", newResults(), newMemory(), newHistory(), newRecord())
 	group(root, groupAgents, "For agents:", newMCP())
-	group(root, groupKeeping, "Housekeeping:", newCheck(), newGC())
+	group(root, groupKeeping, "Housekeeping:", newCheck(), newGC(), newCopy())
 	group(root, groupHelp, "Help:", newVersion(), newCompletion(), newMan())
 	root.SetHelpCommandGroupID(groupHelp)
 	root.CompletionOptions.DisableDefaultCmd = true // completion.go has ours

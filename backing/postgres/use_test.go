@@ -1,0 +1,51 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"ctxfs/backing/postgres/pgtest"
+)
+
+func TestAStoreThatAHostFollowsIsNotHadAlone(t *testing.T) {
+	url := pgtest.Schema(t)
+	host := openStore(t, url, Options{})
+	if s, err := Open(context.Background(), url, Options{Alone: true}); err != nil {
+		t.Fatalf("a host that does not follow the store is in the way: %v", err)
+	} else {
+		must(t, s.Close())
+	}
+	_, err := host.Watch(t.Context(), "")
+	must(t, err)
+	awaitShared(t, host)
+	if _, err := Open(context.Background(), url, Options{Alone: true}); !errors.Is(err, ErrInUse) {
+		t.Errorf("beside a host that follows the store it says %v", err)
+	}
+	other := openStore(t, pgtest.Schema(t), Options{Alone: true})
+	must(t, other.Close())
+
+	must(t, host.Close())
+	alone := openStore(t, url, Options{Alone: true})
+	if _, err := Open(context.Background(), url, Options{Alone: true}); !errors.Is(err, ErrInUse) {
+		t.Errorf("two have it alone: %v", err)
+	}
+	must(t, alone.Close())
+	must(t, openStore(t, url, Options{Alone: true}).Close())
+}
+
+// awaitShared waits until the feed of s has its lock.
+func awaitShared(t *testing.T, s *Store) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(firstPause) {
+		n := 0
+		must(t, s.pool.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = $1 AND granted", useLock).Scan(&n))
+		if n > 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("the host that follows the store does not say so")
+		}
+	}
+}
