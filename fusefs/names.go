@@ -44,6 +44,7 @@ func (f *FS) Rmdir(cancel <-chan struct{}, h *fuse.InHeader, name string) fuse.S
 		return st
 	}
 	if err := p.room.RemoveDir(f.ctx, f.named(h), p.path()); err != nil {
+		f.notify.changed(p.full, false) // see Rename
 		return f.status("rmdir", p.full, err)
 	}
 	f.tree.drop(dir, name)
@@ -58,6 +59,7 @@ func (f *FS) Unlink(cancel <-chan struct{}, h *fuse.InHeader, name string) fuse.
 	}
 	f.keepOpened(dir, name)
 	if err := p.room.Remove(f.ctx, f.named(h), p.path()); err != nil {
+		f.notify.changed(p.full, false) // see Rename
 		return f.status("unlink", p.full, err)
 	}
 	f.tree.drop(dir, name)
@@ -86,6 +88,9 @@ func (f *FS) Rename(cancel <-chan struct{}, in *fuse.RenameIn, oldName, newName 
 	// nowhere then.
 	moved := f.tree.find(oldDir, oldName)
 	if err := from.room.Rename(f.ctx, f.named(&in.InHeader), from.path(), to.path(), uint(in.Flags)); err != nil {
+		// It may have happened all the same: where only a sync failed.
+		f.notify.changed(from.full, false)
+		f.notify.changed(to.full, false)
 		return f.status("rename", to.full, err)
 	}
 	info, err := to.room.Stat(f.ctx, to.path())

@@ -22,7 +22,10 @@ func (f *FS) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.Rea
 	}
 	if w, ok := f.handles.get(in.Fh).(*workFile); ok {
 		got, st := w.read(cancel, buf)
-		return fuse.ReadResultData(buf[:got]), st
+		if !st.Ok() {
+			return nil, st // beside a result it would not count
+		}
+		return fuse.ReadResultData(buf[:got]), fuse.OK
 	}
 	_, _, p := f.tree.where(n)
 	r, err := f.source(f.request(cancel), n, p, in.Fh)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +61,43 @@ func TestARequestIsAnsweredAsTheAnswerComes(t *testing.T) {
 	info, err := os.Stat(m.path(".ctxfs/task"))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("it is %v, %v", info, err)
+	}
+}
+
+// A Go program gets signals that it has not asked for.
+func TestAReaderThatIsInterruptedDoesNotTakeThatForTheEnd(t *testing.T) {
+	goOn := make(chan bool)
+	m, f := mountWork(t, func(ctx context.Context, _ []byte, answer io.Writer, _ func(string)) error {
+		<-goOn
+		_, err := answer.Write([]byte("done"))
+		return err
+	})
+	_, err := f.WriteString("go")
+	m.must(err)
+	thread, ended := make(chan int), make(chan struct{})
+	var n int
+	go func() {
+		defer close(ended)
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		thread <- unix.Gettid()
+		n, err = unix.Read(int(f.Fd()), make([]byte, 10)) // not again after EINTR, as os.File does
+	}()
+	tid := <-thread
+	for waits := true; waits; { // in the kernel already, or not yet
+		m.must(unix.Tgkill(unix.Getpid(), tid, unix.SIGURG))
+		select {
+		case <-ended:
+			waits = false
+		case <-time.After(time.Millisecond):
+		}
+	}
+	if n > 0 || err != unix.EINTR {
+		t.Errorf("it gets %d bytes, %v", n, err)
+	}
+	close(goOn)
+	if rest, err := io.ReadAll(f); string(rest) != "done" || err != nil {
+		t.Errorf("then %q, %v", rest, err)
 	}
 }
 
