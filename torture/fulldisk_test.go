@@ -45,7 +45,7 @@ func (k kept) write(mount, text string) error {
 	if k.adds {
 		flags = os.O_CREATE | os.O_APPEND
 	}
-	return syncs(text, flags)(filepath.Join(mount, k.file))
+	return syncs(k.file, text, flags)(mount)
 }
 
 // shows says whether a reader finds the old content whole, and with grown the

@@ -18,10 +18,13 @@ import (
 // keeps is how long gc keeps files: the entries here are older than that.
 const keeps = codec.Retention(time.Hour)
 
+func (w *world) keeper() *housekeeping.Keeper {
+	return &housekeeping.Keeper{Store: w.store, Entries: w.entries, Now: func() time.Time { return clock }}
+}
+
 // cleans is `ctxfs gc`.
 func cleans(w *world) error {
-	k := &housekeeping.Keeper{Store: w.store, Entries: w.entries, Now: func() time.Time { return clock }}
-	return k.Do(ctx, housekeeping.Request{Keep: codec.Retentions{Default: keeps}},
+	return w.keeper().Do(ctx, housekeeping.Request{Keep: codec.Retentions{Default: keeps}},
 		func(housekeeping.Event) error { return nil }, nil)
 }
 

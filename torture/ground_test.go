@@ -26,10 +26,13 @@ func ext4Dir() string { return filepath.Join(os.TempDir(), "ext4") }
 // needsGround is false where no test runs.
 func needsGround() bool { return os.Geteuid() == 0 && !testing.Short() }
 
-// layGround mounts it.
+// layGround mounts it, and what else the tests need.
 func layGround() error {
 	if !needsGround() {
 		return nil
+	}
+	if err := layControl(); err != nil {
+		return err
 	}
 	image := filepath.Join(os.TempDir(), "image")
 	content, err := disk.Ext4.Make(image)
@@ -58,7 +61,7 @@ func clearGround() error {
 	if !needsGround() {
 		return nil
 	}
-	return unix.Unmount(ext4Dir(), unix.MNT_DETACH)
+	return errors.Join(unix.Unmount(ext4Dir(), unix.MNT_DETACH), unix.Unmount(fusectlDir(), unix.MNT_DETACH))
 }
 
 // dir makes a directory there, which goes with the test.
@@ -89,6 +92,17 @@ func everywhere(t *testing.T, test func(t *testing.T, o operation, on ground)) {
 				t.Parallel()
 				test(t, o, on)
 			})
+		}
+	}
+}
+
+func TestTheGroundsAreWhatTheyAreCalled(t *testing.T) {
+	needRoot(t)
+	for on, magic := range map[ground]int64{onTmpfs: unix.TMPFS_MAGIC, onExt4: unix.EXT4_SUPER_MAGIC} {
+		var s unix.Statfs_t
+		must(t, unix.Statfs(on.dir(t), &s))
+		if int64(s.Type) != magic {
+			t.Errorf("what is called %s is a file system of type %#x", on, s.Type)
 		}
 	}
 }

@@ -67,9 +67,7 @@ var stalls = []struct {
 	{writing("a spilled variable", "vars/session:slow/k", strings.Repeat("x", 40<<10), os.O_TRUNC), "put", ".ctxfs", ""},
 	{request{"a removed variable", func(mount string) error { return os.Remove(mount + "/vars/agent:slow/old") }}, "remove", "vars/agent:slow", ""},
 	{writing("a context", "memories/slow/context.md", "text", os.O_TRUNC), "rename", "memories/slow", ""},
-	{request{"a synced invocation", func(mount string) error {
-		return syncs(`{"tool_name":"t","params":{},"result":null}`+"\n", os.O_APPEND)(mount + "/invocations/context.jsonl")
-	}}, "sync", "invocations", "an invocation"},
+	{request{"a synced invocation", syncs("invocations/context.jsonl", `{"tool_name":"t","params":{},"result":null}`+"\n", os.O_APPEND)}, "sync", "invocations", "an invocation"},
 	{writing("a tool result", "results/slow-t-1.json", fmt.Sprintf(strings.Replace(slowResult, `"r"`, `"`+strings.Repeat("r", 40<<10)+`"`, 1), "slow"), os.O_EXCL), "put", "results", ""},
 	{lists(".ctxfs/versions/slow/20260221T143022-x.md"), "versions", "slow", ""},
 }

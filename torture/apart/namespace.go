@@ -32,7 +32,7 @@ func Leave(inMemory bool) error {
 		return fmt.Errorf("make the mounts private: %w", err)
 	}
 	if !inMemory {
-		return unix.Exec(self, os.Args, append(os.Environ(), namespaceEnv+"=none"))
+		return anew(self, "none")
 	}
 	dir, err := os.MkdirTemp("", "torture")
 	if err != nil {
@@ -41,7 +41,19 @@ func Leave(inMemory bool) error {
 	if err := unix.Mount("torture", dir, "tmpfs", 0, "size=1g,mode=755"); err != nil {
 		return errors.Join(fmt.Errorf("mount a tmpfs: %w", err), os.Remove(dir))
 	}
-	return unix.Exec(self, os.Args, append(os.Environ(), namespaceEnv+"="+dir, "TMPDIR="+dir))
+	if err := os.Setenv("TMPDIR", dir); err != nil {
+		return err
+	}
+	return anew(self, dir)
+}
+
+// anew begins the program again. Of a name that stands twice in its
+// environment the first one would count: what is new is set, not appended.
+func anew(self, namespace string) error {
+	if err := os.Setenv(namespaceEnv, namespace); err != nil {
+		return err
+	}
+	return unix.Exec(self, os.Args, os.Environ())
 }
 
 // End takes away what Leave made.

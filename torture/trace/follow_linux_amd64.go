@@ -12,6 +12,7 @@ type tracer struct {
 	pid    int // of the first process, and of the group
 	dir    string
 	plan   func(Call) Action
+	killed func()
 	seen   map[Call]int // without N
 	last   int          // thread that is killed when its call returns; 0 for none
 	result Result
@@ -129,4 +130,11 @@ func (t *tracer) called(tid int) error {
 	return unix.PtraceCont(tid, 0)
 }
 
-func (t *tracer) kill() error { return unix.Kill(-t.pid, unix.SIGKILL) }
+// kill kills the group. Its limit calls it from a goroutine of its own.
+func (t *tracer) kill() error {
+	err := unix.Kill(-t.pid, unix.SIGKILL)
+	if t.killed != nil {
+		t.killed()
+	}
+	return err
+}

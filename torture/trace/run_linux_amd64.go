@@ -10,8 +10,6 @@ import (
 	"runtime"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // Run runs p to its end and asks plan before each call. All of plan's calls
@@ -58,11 +56,11 @@ func run(p Program, plan func(Call) Action) (Result, error) {
 	}
 	out.collect(p.Said)
 	errs.collect(nil)
-	late := time.AfterFunc(p.Limit, func() { _ = unix.Kill(-pid, unix.SIGKILL) })
-	t := &tracer{pid: pid, dir: p.Dir, plan: plan, seen: map[Call]int{}}
+	t := &tracer{pid: pid, dir: p.Dir, plan: plan, killed: p.Killed, seen: map[Call]int{}}
+	late := time.AfterFunc(p.Limit, func() { _ = t.kill() }) // of what has ended by itself
 	err = t.follow()
 	if err != nil {
-		_ = unix.Kill(-pid, unix.SIGKILL)
+		_ = t.kill()
 		err = errors.Join(fmt.Errorf("trace %s: %w", p.Args[0], err), t.reap())
 	}
 	t.result.Stdout, t.result.Stderr = out.rest(), errs.rest()

@@ -16,6 +16,10 @@ type Program struct {
 	// Said is called with each line of the standard output, in a goroutine of
 	// its own; may be nil.
 	Said func(line string)
+	// Killed is called right after the program was killed, by an Action or at
+	// its Limit; may be nil. A process that hangs in the kernel ends only when
+	// what it waits for is ended there too.
+	Killed func()
 }
 
 // Action says what becomes of a call. The zero value lets it happen.
