@@ -21,7 +21,8 @@ import (
 type CheckOptions struct {
 	// Fix opens the store for writing, so that the problems found have a
 	// Mend that can be called; *localdir.LockedError where another process
-	// writes it.
+	// writes a directory. Of a database only what hosts may mend beside each
+	// other is found.
 	Fix bool
 	// Mounted says that a daemon serves the store.
 	Mounted bool
@@ -37,8 +38,10 @@ type CheckOptions struct {
 
 // Check reads everything in the store at l and reports what is wrong with
 // it, in constant memory. Without Fix it changes nothing and may run beside a
-// daemon. With Fix nobody else may write the store, of which a database can
-// not be asked. The error is the store's or ctx's; problems are none.
+// daemon. With Fix nobody else may write a directory; in a database what is
+// mended is mended as a save of one host among others, and what a crash may
+// have left of one host is not looked at. The error is the store's or ctx's;
+// problems are none.
 func Check(ctx context.Context, l Location, o CheckOptions, report func(room.Problem)) error {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -102,9 +105,6 @@ func openChecked(ctx context.Context, l Location, o CheckOptions, report func(ro
 	if !l.Remote() {
 		store, err = openDirectory(ctx, l.Name, o, report)
 		return store, l.Name, err
-	}
-	if o.Fix {
-		return watched{}, "", fmt.Errorf("check %s: other hosts may write a database, so nothing is mended from beside; write what is reported anew, through a mount", l)
 	}
 	both, dir, err := Open(ctx, l, o.Log)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -154,5 +155,30 @@ func TestAnInterruptedMarkIsFinishedByTheCheckThatMends(t *testing.T) {
 	b.wantChangelog(one, "2026-02-22T09:00:00Z [alice]: Marked as superseded, see "+two)
 	if _, err := b.store.Stat(ctx, intentsKey); !errors.Is(err, backing.ErrNotFound) {
 		t.Errorf("the list of marks is still there: %v", err)
+	}
+}
+
+func TestAMendTakesNothingBackThatAnotherHostSavesMeanwhile(t *testing.T) {
+	b := newBench(t)
+	b.onDisk(two, "---\ntype: finding\n---\nText.\n")
+	theirs := "---\ntype: decision\n---\nTheir text.\n"
+	var once sync.Once
+	b.store.onPut(func(_ backing.Key, put func() (backing.Meta, error)) (backing.Meta, error) {
+		once.Do(func() {
+			if _, err := b.store.Store.Put(ctx, two, strings.NewReader(theirs), backing.PutOptions{KeepVersion: true}); err != nil {
+				t.Error(err)
+			}
+		})
+		return put()
+	})
+	if did := b.mendAll(); !slices.Equal(did, []string{two + ": filled it in"}) {
+		t.Errorf("mended: %q", did)
+	}
+	cur, err := b.current(ctx, mustPlace(t, two))
+	b.ok(err)
+	for _, want := range []string{"Their text.", "type: decision", "agent: alice"} {
+		if !strings.Contains(string(cur.content), want) {
+			t.Errorf("%q is not in %q", want, cur.content)
+		}
 	}
 }

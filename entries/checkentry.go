@@ -53,22 +53,33 @@ func (e *Entries) checkEntry(ctx context.Context, p place, report func(Problem))
 }
 
 // saveAgain mends what every save sees to: missing fields, links to what is
-// superseded.
+// superseded. It takes nothing back that another host saves meanwhile.
 func (e *Entries) saveAgain(p place, did string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
-		cur, err := e.current(ctx, p)
-		if err != nil || !cur.exists {
-			return "", errors.Join(err, errGone(cur))
+		for tries := range conflictTries {
+			yield(tries)
+			if err := e.complete(ctx, p); !errors.Is(err, errMoved) {
+				return did, err
+			}
 		}
-		known := e.known(p, "")
-		known.Strict = false
-		content, err := codec.Complete(cur.content, known)
-		if err != nil {
-			return "", err
-		}
-		by := room.Caller{Agent: Checker}
-		return did, e.publish(ctx, save{p: p, by: by, content: content, mode: cur.meta.Mode})
+		return "", errMoved
 	}
+}
+
+// complete saves an entry as it is now, with what it lacks.
+func (e *Entries) complete(ctx context.Context, p place) error {
+	cur, err := e.current(ctx, p)
+	if err != nil || !cur.exists {
+		return errors.Join(err, errGone(cur))
+	}
+	known := e.known(p, "")
+	known.Strict = false
+	content, err := codec.Complete(cur.content, known)
+	if err != nil {
+		return err
+	}
+	by := room.Caller{Agent: Checker}
+	return e.publish(ctx, save{p: p, by: by, content: content, mode: cur.meta.Mode, only: cur.meta.Revision})
 }
 
 func errGone(v version) error {

@@ -49,6 +49,9 @@ type save struct {
 	note func(published)
 	// needsPending: a new entry whose pending name is gone was removed.
 	needsPending bool
+	// only is the revision that the save is for; empty is any. Where it is
+	// not current any more the save is errMoved.
+	only backing.Revision
 	// free: the name must not be taken (RENAME_NOREPLACE).
 	free bool
 	// sure is asked before anything happens; nil is yes.
@@ -119,8 +122,14 @@ func (e *Entries) publishLocked(ctx context.Context, s save) (published, error) 
 	return published{}, fmt.Errorf("commit %s: %w", s.p.path, backing.ErrConflict)
 }
 
+// errMoved: the entry is not any more what the save is for.
+var errMoved = errors.New("somebody else has changed the entry meanwhile")
+
 // checkTarget looks at what the name stands for now.
 func (e *Entries) checkTarget(s save, cur version) error {
+	if s.only != "" && cur.meta.Revision != s.only {
+		return errMoved
+	}
 	_, isPending := e.pendingInfo(s.p.path)
 	if s.free && (isPending || cur.exists && !e.hidden(s.p.path)) {
 		return backing.ErrExists

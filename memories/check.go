@@ -126,14 +126,26 @@ func activeContext(snapshot []byte) string {
 	return s.ActiveContext
 }
 
-// derive writes the snapshot anew from the document.
+// derive writes the snapshot anew from the document, or finds that a host which
+// puts a context has just done so.
 func (c *checking) derive(memory string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
+		shot := c.key(memory, snapshotFile)
+		o := backing.PutOptions{If: backing.Absent}
+		if m, err := c.store.Stat(ctx, shot); err == nil {
+			o.If = m.Revision
+		} else if !errors.Is(err, backing.ErrNotFound) {
+			return "", err
+		}
+		// After the look at the snapshot: a host puts the document first.
 		doc, err := c.readAll(ctx, c.key(memory, contextFile))
 		if err != nil {
 			return "", err
 		}
-		_, err = c.store.Put(ctx, c.key(memory, snapshotFile), bytes.NewReader(snapshotOf(string(doc))), backing.PutOptions{})
+		_, err = c.store.Put(ctx, shot, bytes.NewReader(snapshotOf(string(doc))), o)
+		if errors.Is(err, backing.ErrConflict) || errors.Is(err, backing.ErrExists) {
+			return "left it to the host that is writing it", nil
+		}
 		return "wrote it anew from " + contextFile, err
 	}
 }

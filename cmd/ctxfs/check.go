@@ -33,7 +33,8 @@ in as a save would, with a version and a line in the changelog, adds missing
 marks and links of superseded entries, writes snapshots of memories anew,
 finishes or clears away what a crash left, and removes a damaged index, which
 the next mount makes anew. It never removes or changes what somebody wrote: the
-report says how to do that. No daemon may have the store then.`,
+report says how to do that. No daemon may have the store then, if it is a
+directory; a database may be in use, and a save of another host meanwhile stays.`,
 		Example: "  ctxfs check\n  ctxfs check --json --store ~/notes\n  ctxfs check --fix",
 		Args:    args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -59,7 +60,7 @@ func check(cmd *cobra.Command, flag string, r *report) error {
 		return fmt.Errorf("check the store: %w", err)
 	}
 	point := servedAt(all, store.Name)
-	if r.fix && point != "" {
+	if r.fix && point != "" && !store.Remote() {
 		return fmt.Errorf("the store %s is mounted at %s: `ctxfs umount %s` first, or check without --fix", store, point, point)
 	}
 	r.progress = newProgress(cmd.ErrOrStderr(), "checking")
