@@ -37,7 +37,7 @@ func Open(ctx context.Context, l Location, log *slog.Logger) (store backing.Stor
 	if err != nil {
 		return nil, "", err
 	}
-	shared, err := postgres.Open(ctx, l.url, postgres.Options{Log: log})
+	shared, err := postgres.Open(ctx, l.url, postgres.Options{Log: log, TempDir: l.home()})
 	if err != nil {
 		return nil, "", errors.Join(fmt.Errorf("open store %s: %w", l, err), local.Close())
 	}

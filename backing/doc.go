@@ -25,5 +25,5 @@
 // ordinary files with positions, modes and renames, for the scratch files
 // that editors put beside entries. One that other hosts write too is [Shared];
 // package joined puts a directory of this host beside it. One that is far away
-// may be a [Prefetcher]. One that finds the keys of its versions is [Versioned].
+// may be [Cached]. One that finds the keys of its versions is [Versioned].
 package backing

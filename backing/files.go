@@ -53,18 +53,33 @@ type Versioned interface {
 	Versioned(ctx context.Context, f func(Key) error) error
 }
 
-// Prefetcher is the optional capability of a store that is far away: what a
-// walk would open one by one comes with the listing.
-type Prefetcher interface {
-	// Prefetch is [Store.List], and the contents of the objects that have at
-	// most maxSize bytes, each at the revision that its Meta says.
-	Prefetch(ctx context.Context, dir Key, after string, limit int, maxSize int64) ([]Prefetched, error)
+// Cached is the optional capability of a store that is far away and keeps on
+// this host what it has read. It answers from there, as of the last change of
+// another host that it has heard of: what others have committed within the last
+// moments may be missing, what this process has committed never is. That is for
+// showing what there is, not for deciding what to write. Who is told of a change
+// by [Store.Watch] and looks then, sees it.
+type Cached interface {
+	// StatCached is [Store.Stat].
+	StatCached(ctx context.Context, key Key) (Meta, error)
+	// ListCached is [Store.List].
+	ListCached(ctx context.Context, dir Key, after string, limit int) ([]Meta, error)
 }
 
-// Prefetched is a member of a directory.
-type Prefetched struct {
-	Meta
-	Body []byte // nil where it was not fetched
+// StatCached is that of s where it is [Cached], else its Stat.
+func StatCached(ctx context.Context, s Store, key Key) (Meta, error) {
+	if c, ok := s.(Cached); ok {
+		return c.StatCached(ctx, key)
+	}
+	return s.Stat(ctx, key)
+}
+
+// ListCached is that of s where it is [Cached], else its List.
+func ListCached(ctx context.Context, s Store, dir Key, after string, limit int) ([]Meta, error) {
+	if c, ok := s.(Cached); ok {
+		return c.ListCached(ctx, dir, after, limit)
+	}
+	return s.List(ctx, dir, after, limit)
 }
 
 // File is an open ordinary file.

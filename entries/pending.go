@@ -40,7 +40,7 @@ func readable(mode fs.FileMode) fs.FileMode { return mode.Perm() | 0o400 }
 func (e *Entries) addPending(ctx context.Context, c room.Caller, p place, mode fs.FileMode, exclusive bool) (info room.Info, made bool, err error) {
 	// The directory must not go away meanwhile.
 	defer e.paths.lock(p.dir)()
-	if m, err := e.store.Stat(ctx, backing.Key(p.dir)); err != nil {
+	if m, err := backing.StatCached(ctx, e.store, backing.Key(p.dir)); err != nil {
 		return room.Info{}, false, err
 	} else if !m.Dir {
 		return room.Info{}, false, backing.ErrNotDir
@@ -62,7 +62,14 @@ func (e *Entries) addPending(ctx context.Context, c room.Caller, p place, mode f
 	}
 	// A commit puts first and ends the pending entry then: whoever finds
 	// neither before and nothing in the store now was really first.
-	if _, err := e.store.Stat(ctx, p.key()); !errors.Is(err, backing.ErrNotFound) {
+	// Of another host's only who wants to be the first has to know now.
+	stat := e.store.Stat
+	if !exclusive {
+		stat = func(ctx context.Context, key backing.Key) (backing.Meta, error) {
+			return backing.StatCached(ctx, e.store, key)
+		}
+	}
+	if _, err := stat(ctx, p.key()); !errors.Is(err, backing.ErrNotFound) {
 		if made {
 			e.dropPending(p.path)
 		}

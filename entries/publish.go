@@ -99,9 +99,13 @@ func (e *Entries) publishLocked(ctx context.Context, s save) (published, error) 
 	defer lock(s.p.path)()
 	for tries := range conflictTries {
 		yield(tries)
-		cur, err := e.current(ctx, s.p)
-		if err != nil {
-			return published{}, fmt.Errorf("commit %s: %w", s.p.path, err)
+		var cur version
+		// What is pending is most likely still new: the put says so if not.
+		if _, isPending := e.pendingInfo(s.p.path); tries > 0 || !s.needsPending || !isPending {
+			var err error
+			if cur, err = e.current(ctx, s.p); err != nil {
+				return published{}, fmt.Errorf("commit %s: %w", s.p.path, err)
+			}
 		}
 		if err := e.checkTarget(s, cur); err != nil {
 			return published{}, err

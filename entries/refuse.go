@@ -159,7 +159,7 @@ func (e *Entries) freeReject(ctx context.Context, p place, by room.Caller) (stri
 // isReject reports whether the file at path is a refused draft that this room
 // left, and whose it is; ErrNotFound where there is nothing.
 func (e *Entries) isReject(ctx context.Context, path string) (uid uint32, ok bool, err error) {
-	m, err := e.store.Stat(ctx, backing.Key(path))
+	m, err := backing.StatCached(ctx, e.store, backing.Key(path))
 	if err != nil {
 		return 0, false, err
 	}

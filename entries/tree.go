@@ -25,7 +25,7 @@ func (e *Entries) Stat(ctx context.Context, path string) (room.Info, error) {
 
 // look is Stat that sees hidden entries.
 func (e *Entries) look(ctx context.Context, p place) (room.Info, error) {
-	m, err := e.store.Stat(ctx, p.key())
+	m, err := backing.StatCached(ctx, e.store, p.key())
 	if errors.Is(err, backing.ErrNotFound) {
 		if info, ok := e.pendingInfo(p.path); ok {
 			return info, nil
@@ -73,7 +73,7 @@ func (e *Entries) List(ctx context.Context, dir, after string, limit int) ([]roo
 // the directory.
 func (e *Entries) listStore(ctx context.Context, dir, after string, limit int) (shown []room.Info, last string, err error) {
 	for len(shown) < limit {
-		page, err := e.store.List(ctx, backing.Key(dir), after, limit)
+		page, err := backing.ListCached(ctx, e.store, backing.Key(dir), after, limit)
 		if err != nil {
 			return nil, "", err
 		}

@@ -77,10 +77,21 @@ const listPage = 1000
 
 // List implements [backing.Store]: the members of both, in one order.
 func (s *Store) List(ctx context.Context, dir backing.Key, after string, limit int) ([]backing.Meta, error) {
+	return s.list(ctx, dir, after, limit, s.shared.List)
+}
+
+// ListCached implements [backing.Cached].
+func (s *Store) ListCached(ctx context.Context, dir backing.Key, after string, limit int) ([]backing.Meta, error) {
+	return s.list(ctx, dir, after, limit, func(ctx context.Context, dir backing.Key, after string, limit int) ([]backing.Meta, error) {
+		return backing.ListCached(ctx, s.shared, dir, after, limit)
+	})
+}
+
+func (s *Store) list(ctx context.Context, dir backing.Key, after string, limit int, shared func(context.Context, backing.Key, string, int) ([]backing.Meta, error)) ([]backing.Meta, error) {
 	if s.side(dir) == Local {
 		return s.local.List(ctx, dir, after, limit)
 	}
-	all, err := s.shared.List(ctx, dir, after, limit)
+	all, err := shared(ctx, dir, after, limit)
 	if errors.Is(err, backing.ErrNotFound) {
 		if m, lerr := s.Stat(ctx, dir); lerr == nil && !m.Dir {
 			err = backing.ErrNotDir

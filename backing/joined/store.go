@@ -37,6 +37,7 @@ var (
 	_ LocalStore        = (*Store)(nil)
 	_ backing.Shared    = (*Store)(nil)
 	_ backing.Versioned = (*Store)(nil)
+	_ backing.Cached    = (*Store)(nil)
 )
 
 // New joins shared and local, which it closes with itself. side must be a
@@ -61,7 +62,8 @@ func (s *Store) sideOf(ctx context.Context, key backing.Key) (local, found bool,
 	if err != nil && !absent(err) {
 		return false, false, err
 	}
-	_, err = s.shared.Stat(ctx, key)
+	// Other hosts put nothing there, but for a copy of a whole store.
+	_, err = backing.StatCached(ctx, s.shared, key)
 	if absent(err) {
 		return true, false, nil
 	}
@@ -130,9 +132,20 @@ func (s *Store) makeLocal(ctx context.Context, dir backing.Key) error {
 
 // Stat implements [backing.Store].
 func (s *Store) Stat(ctx context.Context, key backing.Key) (backing.Meta, error) {
+	return s.stat(ctx, key, s.shared.Stat)
+}
+
+// StatCached implements [backing.Cached].
+func (s *Store) StatCached(ctx context.Context, key backing.Key) (backing.Meta, error) {
+	return s.stat(ctx, key, func(ctx context.Context, key backing.Key) (backing.Meta, error) {
+		return backing.StatCached(ctx, s.shared, key)
+	})
+}
+
+func (s *Store) stat(ctx context.Context, key backing.Key, shared func(context.Context, backing.Key) (backing.Meta, error)) (backing.Meta, error) {
 	switch s.side(key) {
 	case Shared:
-		return s.shared.Stat(ctx, key)
+		return shared(ctx, key)
 	case Local:
 		return s.local.Stat(ctx, key)
 	}
@@ -140,7 +153,7 @@ func (s *Store) Stat(ctx context.Context, key backing.Key) (backing.Meta, error)
 	if err == nil && !m.Dir || err != nil && !absent(err) {
 		return m, err
 	}
-	return s.shared.Stat(ctx, key)
+	return shared(ctx, key)
 }
 
 // Open implements [backing.Store].

@@ -83,16 +83,18 @@ func (s *Store) appendTo(ctx context.Context, key backing.Key, data []byte) (*ob
 		data = []byte{} // nil would be NULL
 	}
 	offs, pieces := cut(data)
-	_, blind, err := s.write(ctx, key, func(ctx context.Context, conn *pgxpool.Conn, id id) error {
+	_, blind, err := s.write(ctx, key, func(ctx context.Context, conn *pgxpool.Conn, id id) (*backing.Meta, error) {
 		var b pgx.Batch
 		b.Queue(`SELECT FROM ctxfs_objects WHERE dir = $1 AND name = $2 FOR UPDATE`, dir, name)
 		b.Queue(appendSQL, dir, name, len(data), time.Now().UnixNano(), id, offs, pieces, tailMax, data)
-		return inBatch(ctx, conn, &b, func(r pgx.BatchResults) error {
+		err := inBatch(ctx, conn, &b, func(r pgx.BatchResults) error {
 			if _, err := r.Exec(); err != nil {
 				return err
 			}
 			return missed(r.QueryRow().Scan(o.fields()...))
 		})
+		left := o.meta(key)
+		return &left, err
 	})
 	if !blind {
 		return &o, err
@@ -106,10 +108,11 @@ func (s *Store) appendTo(ctx context.Context, key backing.Key, data []byte) (*ob
 
 // createEmpty makes an object to append to.
 func (s *Store) createEmpty(ctx context.Context, key backing.Key) error {
-	_, _, err := s.write(ctx, key, func(ctx context.Context, conn *pgxpool.Conn, id id) error {
+	_, _, err := s.write(ctx, key, func(ctx context.Context, conn *pgxpool.Conn, id id) (*backing.Meta, error) {
 		o := object{attributes: attributes{mtime: time.Now().UnixNano(), rev: id}, body: id}
 		o.own()
-		return create(ctx, conn, key, &o, &body{})
+		left := o.meta(key)
+		return &left, create(ctx, conn, key, &o, &body{})
 	})
 	return err
 }

@@ -51,12 +51,13 @@ func (s *Store) setAttr(ctx context.Context, key backing.Key, c backing.AttrChan
 	}
 	var o object
 	dir, name := at(key)
-	_, blind, err := s.write(ctx, key, func(ctx context.Context, conn *pgxpool.Conn, id id) error {
+	_, blind, err := s.write(ctx, key, func(ctx context.Context, conn *pgxpool.Conn, id id) (*backing.Meta, error) {
 		rows, err := conn.Query(ctx, setAttrSQL, dir, name, mode, wide(c.UID), wide(c.GID), mtime, id)
-		if err != nil {
-			return err
+		if err == nil {
+			err = missed(one(rows, o.fields()...))
 		}
-		return missed(one(rows, o.fields()...))
+		left := o.meta(key)
+		return &left, err
 	})
 	if errors.Is(err, errMissed) {
 		return backing.Meta{}, backing.ErrNotFound

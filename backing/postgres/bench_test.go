@@ -85,14 +85,3 @@ func BenchmarkList2000(b *testing.B) {
 		}
 	}
 }
-
-func BenchmarkPrefetch2000(b *testing.B) {
-	s := members(b)
-	for b.Loop() {
-		page, err := s.Prefetch(context.Background(), "d", "", 5000, smallMax)
-		must(b, err)
-		if len(page) != 2000 {
-			b.Fatal(len(page))
-		}
-	}
-}

@@ -121,34 +121,3 @@ func TestManyAppendsMakeFewChunks(t *testing.T) {
 		t.Fatalf("%d chunks of %d bytes", n, want.Len())
 	}
 }
-
-func TestAPrefetchHasTheContentsThatAreNotTooLarge(t *testing.T) {
-	ctx := context.Background()
-	s := closing(t, openStore(t, pgtest.Schema(t), Options{}))
-	_, err := s.MakeDir(ctx, "d", 0o755)
-	must(t, err)
-	for i, size := range []int{0, 5, 10, 11, 2 * chunkSize} {
-		_, err := s.Put(ctx, backing.Key(fmt.Sprint("d/", i)), bytes.NewReader(large(size)), backing.PutOptions{})
-		must(t, err)
-	}
-	_, err = s.Append(ctx, "d/2", nil)
-	must(t, err)
-	_, err = s.MakeDir(ctx, "d/9", 0o755)
-	must(t, err)
-	page, err := s.Prefetch(ctx, "d", "", 10, 10)
-	must(t, err)
-	plain, err := s.List(ctx, "d", "", 10)
-	must(t, err)
-	if len(page) != 6 || len(plain) != 6 {
-		t.Fatalf("%d and %d members", len(page), len(plain))
-	}
-	for i, m := range page {
-		want := []byte(nil)
-		if i < 3 {
-			want = large(int(m.Size))
-		}
-		if m.Meta != plain[i] || !bytes.Equal(m.Body, want) || (m.Body == nil) != (want == nil) {
-			t.Fatalf("member %d: %+v", i, m)
-		}
-	}
-}

@@ -77,35 +77,50 @@ func lateError(ctx context.Context, err error) error {
 }
 
 // write runs f, which is one transaction that adds a change with the id it is
-// given, until it happened exactly once or certainly did not. blind says that
-// it happened, but that what f returns was lost with the connection.
+// given, until it happened exactly once or certainly did not. f returns what it
+// left at key, or nil where it does not know. blind says that it happened, but
+// that what f returns was lost with the connection.
 //
 // Where the connection breaks nobody knows whether the server got so far, nor
 // whether it is still at it. So a fence goes into the table of changes under
 // the same id: the index lets in one of the two. See resolve.
-func (s *Store) write(ctx context.Context, key backing.Key, f func(context.Context, *pgxpool.Conn, id) error) (wrote id, blind bool, err error) {
+func (s *Store) write(ctx context.Context, key backing.Key, f func(context.Context, *pgxpool.Conn, id) (*backing.Meta, error)) (wrote id, blind bool, err error) {
 	ctx, cancel, err := s.limit(ctx)
 	if err != nil {
 		return id{}, false, fault(err)
 	}
 	defer cancel()
+	mark := s.listings.Mark(key)
+	// Before watchers are told. Where nothing happened, what was known of key
+	// may be why.
+	settle := func(left *backing.Meta) { s.listings.Settle(key, mark, left) }
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		id := newID()
 		s.feed.expect(id)
-		err := s.with(ctx, func(ctx context.Context, conn *pgxpool.Conn) error { return f(ctx, conn, id) })
+		var left *backing.Meta
+		err := s.with(ctx, func(ctx context.Context, conn *pgxpool.Conn) (err error) {
+			left, err = f(ctx, conn, id)
+			return err
+		})
 		if err == nil {
+			settle(left)
 			s.feed.committed(key)
 			return id, false, nil
 		}
+		settle(nil)
 		v := judge(err)
 		if v == unknown {
 			happened, lost := s.resolve(ctx, key, id)
-			if lost != nil {
+			if happened || lost != nil {
+				settle(nil)
 				s.feed.committed(key)
+			}
+			if lost != nil {
+				// Should it happen yet, it comes by like one of another host.
+				s.feed.forget(id)
 				return id, false, fmt.Errorf("%w: %w; %w", backing.ErrUnknown, fault(err), lost)
 			}
 			if happened {
-				s.feed.committed(key)
 				return id, true, nil
 			}
 		}

@@ -36,15 +36,24 @@ WITH found AS (
 )` + withBody
 
 // Open returns the content of key at revision rev: the current one, or a kept
-// version that had it. A small content is in memory then, a large one is read
-// from the database in chunks.
+// version that had it. A small content is in memory then, and in the cache by
+// its revision; a large one is read from the database in chunks. What is cached
+// can be opened by its revision also when it was removed.
 func (s *Store) Open(ctx context.Context, key backing.Key, rev backing.Revision) (backing.Content, error) {
 	if err := s.begin(key); err != nil {
 		return nil, told("open", key, err)
 	}
 	defer s.end()
+	if rev != "" {
+		if data, ok := s.cached(ctx, key, rev); ok {
+			return &smallContent{data: data}, nil
+		}
+	}
 	dir, name := at(key)
 	c, err := s.openBody(ctx, openSQL, smallMax, dir, name, rev == "", parseRevision(rev))
+	if small, ok := c.(*smallContent); ok && rev != "" {
+		s.contents.Put(key, rev, small.data)
+	}
 	return c, told("open", key, err)
 }
 

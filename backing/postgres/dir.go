@@ -25,11 +25,12 @@ func (s *Store) MakeDir(ctx context.Context, key backing.Key, mode fs.FileMode) 
 func (s *Store) makeDir(ctx context.Context, key backing.Key, mode fs.FileMode) (backing.Meta, error) {
 	o := object{dir: true}
 	for {
-		_, _, err := s.write(ctx, key, func(ctx context.Context, conn *pgxpool.Conn, id id) error {
+		_, _, err := s.write(ctx, key, func(ctx context.Context, conn *pgxpool.Conn, id id) (*backing.Meta, error) {
 			o.attributes = attributes{mtime: time.Now().UnixNano(), mode: int32(mode.Perm()), rev: id}
 			o.uid, o.gid = owner()
 			o.body = id
-			return create(ctx, conn, key, &o, &body{})
+			left := o.meta(key)
+			return &left, create(ctx, conn, key, &o, &body{})
 		})
 		if !errors.Is(err, errMissed) {
 			return o.meta(key), err
@@ -59,7 +60,7 @@ func (s *Store) RemoveDir(ctx context.Context, key backing.Key) error {
 // until it had the lock.
 func (s *Store) removeDir(ctx context.Context, key backing.Key) error {
 	for {
-		_, _, err := s.write(ctx, key, func(ctx context.Context, conn *pgxpool.Conn, id id) error {
+		_, _, err := s.write(ctx, key, func(ctx context.Context, conn *pgxpool.Conn, id id) (*backing.Meta, error) {
 			dir, name := at(key)
 			var b pgx.Batch
 			b.Queue(`SELECT FROM ctxfs_objects WHERE dir = $1 AND name = $2 AND is_dir FOR UPDATE`, dir, name)
@@ -69,7 +70,7 @@ func (s *Store) removeDir(ctx context.Context, key backing.Key) error {
 				)
 				INSERT INTO ctxfs_changes (write, dir, name) SELECT $4::uuid, $1::bytea, $2::bytea FROM gone RETURNING 1`,
 				dir, name, []byte(key), id)
-			return inBatch(ctx, conn, &b, func(r pgx.BatchResults) error {
+			return nil, inBatch(ctx, conn, &b, func(r pgx.BatchResults) error {
 				if _, err := r.Exec(); err != nil {
 					return err
 				}

@@ -36,6 +36,11 @@
 // read in chunks, of which one is in memory. Bytes that were replaced stay for
 // an hour, and for as long as a Content is open on them.
 //
+// What was read is kept in package cache. Contents are found there by their
+// revision. Stat and List go to the database; StatCached and ListCached answer
+// from listings, as long as changes are heard of. Each write, and each change
+// that comes by, marks its key before watchers are told, see write and poll.
+//
 // # Watching
 //
 // One connection asks for new changes every Options.Poll; see changes.go for
@@ -46,8 +51,8 @@
 // In the database: an advisory lock each for whoever changes the schema, for
 // whoever sweeps, and for who uses the store, see use.go. In the process:
 // the store's life (Close waits for running calls), then the small mutexes of
-// the feed, of contents and uploads. None is held across a round trip but a
-// content's own.
+// the feed, of the cache, of contents and uploads. None is held across a round
+// trip but a content's own.
 //
 // # Limits
 //

@@ -28,6 +28,7 @@ type feed struct {
 	subs  map[*fanout.Queue]bool
 	token string      // of what all subscribers have been told
 	own   map[id]bool // this store's writes that have not come by; nil until the first Watch
+	heard time.Time   // of all that was committed by then; zero while the connection is lost
 
 	// Of the goroutine that polls.
 	place *place
@@ -201,6 +202,7 @@ func (f *feed) run() {
 		if err == nil {
 			pause = firstPause
 			err = f.follow(conn)
+			f.hear(time.Time{})
 			// Closing a connection that broke says so again.
 			_ = conn.Close(context.Background())
 		}
@@ -245,6 +247,7 @@ func (f *feed) share(ctx context.Context, conn *pgx.Conn) error {
 // resync goes on from now, and tells everybody that something was missed.
 func (f *feed) resync(now *place) {
 	f.place, f.last = now, nil
+	f.s.listings.Clear()
 	f.mu.Lock()
 	f.token = now.String()
 	clear(f.own)
@@ -271,6 +274,7 @@ func (f *feed) follow(conn *pgx.Conn) error {
 func (f *feed) poll(conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(f.ctx, f.s.o.Timeout)
 	defer cancel()
+	asked := time.Now()
 	list, to, err := since(ctx, conn, f.place)
 	if errors.Is(err, errBehind) {
 		now, err := whole(ctx, conn, nil, nil)
@@ -287,6 +291,7 @@ func (f *feed) poll(conn *pgx.Conn) error {
 	}
 	for _, c := range list {
 		if !f.came(c) {
+			f.s.listings.Mark(c.key) // before the watchers look
 			// With the token from before them: who has read only some of them
 			// and resumes gets all again.
 			f.tell(backing.Event{Kind: backing.Changed, Key: c.key})
@@ -296,5 +301,24 @@ func (f *feed) poll(conn *pgx.Conn) error {
 	f.mu.Lock()
 	f.token = to.String()
 	f.mu.Unlock()
+	f.hear(asked)
 	return nil
+}
+
+func (f *feed) hear(all time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.heard = all
+}
+
+// freshFor is for how long what is cached counts after all changes were heard
+// of: many polls, but less than a reader would notice.
+const freshFor = 250 * time.Millisecond
+
+// fresh reports whether the changes of other hosts are heard of, so that what is
+// cached may be served.
+func (f *feed) fresh() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return time.Since(f.heard) < freshFor
 }

@@ -33,62 +33,35 @@ func (s *Store) List(ctx context.Context, dir backing.Key, after string, limit i
 	return page, told("list", dir, err)
 }
 
-// Prefetch is List with the contents of at most maxSize bytes, in one round
-// trip; smallMax is the greatest maxSize there is.
-func (s *Store) Prefetch(ctx context.Context, dir backing.Key, after string, limit int, maxSize int64) ([]backing.Prefetched, error) {
-	if err := s.begin(dir); err != nil {
-		return nil, told("list with contents", dir, err)
-	}
-	defer s.end()
-	var page []backing.Prefetched
-	err := s.page(ctx, dir, after, limit, min(maxSize, smallMax), func(m backing.Meta, body []byte) {
-		if m.Size != int64(len(body)) { // left out
-			body = nil
-		}
-		page = append(page, backing.Prefetched{Meta: m, Body: body})
-	}, func() { page = nil })
-	return page, told("list with contents", dir, err)
-}
-
-// listSQL lists, with the contents of at most $4 bytes. The top is a member of
-// itself, by the empty name; Own is not shown.
+// listSQL lists. The top is a member of itself, by the empty name; Own is not
+// shown.
 const listSQL = `
-WITH page AS (
-  SELECT name, is_dir, ` + columns + `, body FROM ctxfs_objects
-  WHERE dir = $1 AND name > $2 AND NOT (dir = '' AND name IN ('', '` + backing.Own + `'))
-  ORDER BY name LIMIT $3
-)
-SELECT name, is_dir, ` + columns + `, CASE WHEN NOT is_dir AND size <= $4 THEN coalesce(
-  (SELECT string_agg(data, ''::bytea ORDER BY off) FROM ctxfs_chunks WHERE body = page.body), ''::bytea) END
-FROM page ORDER BY name`
+SELECT name, is_dir, ` + columns + ` FROM ctxfs_objects
+WHERE dir = $1 AND name > $2 AND NOT (dir = '' AND name IN ('', '` + backing.Own + `'))
+ORDER BY name LIMIT $3`
 
 func (s *Store) list(ctx context.Context, dir backing.Key, after string, limit int) ([]backing.Meta, error) {
-	var page []backing.Meta
-	err := s.page(ctx, dir, after, limit, -1, func(m backing.Meta, _ []byte) { page = append(page, m) }, func() { page = nil })
-	return page, err
-}
-
-// page calls add for each member, and again first where it begins anew.
-func (s *Store) page(ctx context.Context, dir backing.Key, after string, limit int, maxSize int64, add func(backing.Meta, []byte), again func()) error {
 	if limit <= 0 {
-		return nil
+		return nil, nil
 	}
-	return s.inDir(ctx, dir, func(b *pgx.Batch) { b.Queue(listSQL, []byte(dir), []byte(after), limit, maxSize) },
+	var page []backing.Meta
+	err := s.inDir(ctx, dir, func(b *pgx.Batch) { b.Queue(listSQL, []byte(dir), []byte(after), limit) },
 		func(r pgx.BatchResults) error {
-			again()
+			page = nil // it may be read twice
 			rows, err := r.Query()
 			if err != nil {
 				return err
 			}
-			var name, body []byte
+			var name []byte
 			var isDir bool
 			var a attributes
-			_, err = pgx.ForEachRow(rows, append(append([]any{&name, &isDir}, a.fields()...), &body), func() error {
-				add(a.meta(dir.Join(string(name)), isDir), body)
+			_, err = pgx.ForEachRow(rows, append([]any{&name, &isDir}, a.fields()...), func() error {
+				page = append(page, a.meta(dir.Join(string(name)), isDir))
 				return nil
 			})
 			return err
 		})
+	return page, err
 }
 
 // inDir runs what queue adds in one round trip with a look at dir, which must

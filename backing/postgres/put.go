@@ -94,6 +94,7 @@ func (p *put) look(ctx context.Context) (done bool, m backing.Meta, err error) {
 	case cur.dir:
 		return false, m, backing.ErrIsDir
 	case p.o.Op != "" && cur.op == p.o.Op:
+		p.s.listings.Mark(p.key) // it may not have been heard of
 		return true, cur.meta(p.key), nil
 	}
 	p.cond = revision(cur.rev)
@@ -109,16 +110,20 @@ func (p *put) look(ctx context.Context) (done bool, m backing.Meta, err error) {
 // attempt writes if cond is met, else it is errMissed.
 func (p *put) attempt(ctx context.Context) (backing.Meta, error) {
 	a := attributes{size: p.body.size, mtime: p.modTime(), mode: int32(p.o.Mode.Perm())}
-	f := func(ctx context.Context, conn *pgxpool.Conn, id id) error {
+	f := func(ctx context.Context, conn *pgxpool.Conn, id id) (*backing.Meta, error) {
 		if p.o.Sure != nil && !p.o.Sure() {
-			return backing.ErrWithdrawn
+			return nil, backing.ErrWithdrawn
 		}
+		var err error
 		a.rev = id
 		if p.cond == backing.Absent {
 			a.own()
-			return create(ctx, conn, p.key, &object{attributes: a, op: p.o.Op, body: p.body.of(id)}, p.body)
+			err = create(ctx, conn, p.key, &object{attributes: a, op: p.o.Op, body: p.body.of(id)}, p.body)
+		} else {
+			err = p.replace(ctx, conn, &a)
 		}
-		return p.replace(ctx, conn, &a)
+		left := a.meta(p.key, false)
+		return &left, err
 	}
 	wrote, blind, err := p.s.write(ctx, p.key, f)
 	m := a.meta(p.key, false)
@@ -133,7 +138,20 @@ func (p *put) attempt(ctx context.Context) (backing.Meta, error) {
 	if err != nil {
 		return backing.Meta{}, err
 	}
+	if !blind {
+		p.keep(wrote)
+	}
 	return m, nil
+}
+
+// keep caches what was put.
+func (p *put) keep(wrote id) {
+	if !p.body.isLarge() {
+		p.s.contents.Put(p.key, revision(wrote), p.body.small)
+	}
+	if !p.o.KeepVersion {
+		p.s.contents.Drop(p.key, p.cond)
+	}
 }
 
 func (p *put) modTime() int64 {

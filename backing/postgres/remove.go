@@ -43,13 +43,16 @@ func (s *Store) remove(ctx context.Context, r backing.Removal, whatever bool) er
 		numbers, revs = append(numbers, int32(v.N)), append(revs, parseRevision(v.Revision))
 	}
 	for {
-		_, _, err := s.write(ctx, r.Key, func(ctx context.Context, conn *pgxpool.Conn, id id) error {
+		_, _, err := s.write(ctx, r.Key, func(ctx context.Context, conn *pgxpool.Conn, id id) (*backing.Meta, error) {
 			rows, err := conn.Query(ctx, removeSQL, dir, name, parseRevision(r.Object), object, whatever, numbers, revs, smallMax, id)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			return missed(one(rows, new(int)))
+			return nil, missed(one(rows, new(int)))
 		})
+		if err == nil {
+			s.contents.Drop(r.Key, r.Object)
+		}
 		if !errors.Is(err, errMissed) {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"ctxfs/backing"
+	"ctxfs/backing/cache"
 )
 
 // Options say how a store is opened. The zero value is what most want.
@@ -33,14 +34,21 @@ type Options struct {
 	// Keep is how long changes are kept for watchers that were away; 0 is
 	// DefaultKeep.
 	Keep time.Duration
-	// TempDir is where uploads are put together; "" is os.TempDir.
+	// TempDir is where uploads are put together and contents are cached; "" is
+	// os.TempDir.
 	TempDir string
+	// Cache is how many bytes of contents are kept in a file in TempDir; 0 is
+	// DefaultCache.
+	Cache int64
 }
 
 const (
 	DefaultTimeout = 10 * time.Second
 	DefaultPoll    = 20 * time.Millisecond
 	DefaultKeep    = time.Hour
+	DefaultCache   = 512 << 20 // bytes
+	// CachedMembers is how many members of directories are kept in memory.
+	CachedMembers = 100_000
 )
 
 func (o Options) complete() Options {
@@ -58,6 +66,9 @@ func (o Options) complete() Options {
 	}
 	if o.TempDir == "" {
 		o.TempDir = os.TempDir()
+	}
+	if o.Cache <= 0 {
+		o.Cache = DefaultCache
 	}
 	return o
 }
@@ -77,13 +88,17 @@ type Store struct {
 	reading   reading
 	feed      *feed
 	sweeper   *sweeper
+
+	listings *cache.Listings // marked before watchers are told
+	contents *cache.Contents
+	ahead    ahead
 }
 
 var (
-	_ backing.Store      = (*Store)(nil)
-	_ backing.Shared     = (*Store)(nil)
-	_ backing.Prefetcher = (*Store)(nil)
-	_ backing.Versioned  = (*Store)(nil)
+	_ backing.Store     = (*Store)(nil)
+	_ backing.Shared    = (*Store)(nil)
+	_ backing.Cached    = (*Store)(nil)
+	_ backing.Versioned = (*Store)(nil)
 )
 
 // Open opens the store that url names, as libpq understands it: a URL
@@ -97,7 +112,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the store in PostgreSQL: %w", err)
 	}
-	s := &Store{pool: pool, o: o}
+	s := &Store{pool: pool, o: o, listings: cache.NewListings(CachedMembers), contents: cache.NewContents(o.TempDir, o.Cache, o.Log)}
 	if o.Alone {
 		if s.alone, err = takeAlone(ctx, pool); err != nil {
 			pool.Close()
@@ -129,7 +144,7 @@ func (s *Store) Close() error {
 	s.closed = true
 	giveBack(s.alone, s.o.Timeout)
 	s.reading.storeClosed()
-	return nil
+	return s.contents.Close()
 }
 
 var errClosed = errors.New("the store is closed")

@@ -73,5 +73,6 @@ func (p *put) earlier(ctx context.Context) (done bool, m backing.Meta, err error
 		return false, m, fmt.Errorf("%w: %w", backing.ErrUnknown, err)
 	}
 	p.s.unsettled.settle(p.o.Op)
+	p.s.listings.Mark(p.key) // it may not have been heard of
 	return happened, m, nil
 }

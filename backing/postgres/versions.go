@@ -130,12 +130,12 @@ func (s *Store) restoreVersion(ctx context.Context, key backing.Key, v backing.V
 	dir, name := at(key)
 	offs, pieces := cut(b.small)
 	a := attributes{size: b.size, mtime: nanoseconds(v.ModTime), mode: int32(v.Mode.Perm()), uid: int64(v.UID), gid: int64(v.GID)}
-	_, _, err = s.write(ctx, key, func(ctx context.Context, conn *pgxpool.Conn, id id) error {
+	_, _, err = s.write(ctx, key, func(ctx context.Context, conn *pgxpool.Conn, id id) (*backing.Meta, error) {
 		rows, err := conn.Query(ctx, restoreSQL, dir, name, v.N, a.size, a.mtime, a.mode, a.uid, a.gid, id, b.of(id), offs, pieces, b.isLarge())
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return missed(one(rows, new(int)))
+		return nil, missed(one(rows, new(int)))
 	})
 	if errors.Is(err, errMissed) {
 		return backing.ErrExists

@@ -1,0 +1,122 @@
+package postgres
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"ctxfs/backing"
+)
+
+const (
+	// aheadWithin is the time between two contents of one directory within which
+	// the second says that somebody reads all of them.
+	aheadWithin = 100 * time.Millisecond
+	// aheadMost and aheadSize bound what is then fetched at once: a number, and
+	// bytes.
+	aheadMost = 256
+	aheadSize = 1 << 20
+	// aheadDirs is for how many directories a time is kept.
+	aheadDirs = 4096
+)
+
+// ahead is the reading of contents before they are asked for.
+type ahead struct {
+	mu      sync.Mutex // guards what follows
+	last    map[backing.Key]time.Time
+	running map[backing.Key]chan struct{} // by directory; closed at the end
+}
+
+// begin says what to do about a content of dir that is not here: wait for what
+// is being fetched of dir, or fetch more than the one, and then call end.
+func (a *ahead) begin(dir backing.Key, now time.Time) (wait <-chan struct{}, more bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if running := a.running[dir]; running != nil {
+		return running, false
+	}
+	if a.running == nil {
+		a.running = map[backing.Key]chan struct{}{}
+	}
+	if a.last == nil || len(a.last) >= aheadDirs {
+		a.last = map[backing.Key]time.Time{}
+	}
+	more = now.Sub(a.last[dir]) < aheadWithin
+	a.last[dir] = now
+	if more {
+		a.running[dir] = make(chan struct{})
+	}
+	return nil, more
+}
+
+func (a *ahead) end(dir backing.Key) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	close(a.running[dir])
+	delete(a.running, dir)
+	a.last[dir] = time.Now()
+}
+
+// cached returns the content of key at revision rev from the cache, into which
+// it may fetch it with its neighbours.
+func (s *Store) cached(ctx context.Context, key backing.Key, rev backing.Revision) ([]byte, bool) {
+	if data, ok := s.contents.Get(key, rev); ok {
+		return data, true
+	}
+	wait, more := s.ahead.begin(key.Dir(), time.Now())
+	switch {
+	case wait != nil:
+		select {
+		case <-wait:
+		case <-ctx.Done():
+		}
+	case more:
+		s.readAhead(ctx, key)
+	default:
+		return nil, false
+	}
+	return s.contents.Get(key, rev)
+}
+
+const contentsSQL = `
+SELECT o.name, o.rev, o.size, (SELECT string_agg(data, ''::bytea ORDER BY off) FROM ctxfs_chunks WHERE body = o.body)
+FROM ctxfs_objects o WHERE o.dir = $1 AND o.name = ANY($2) AND NOT o.is_dir AND o.size <= $3`
+
+// readAhead fetches the content of key, and of others in its directory, into
+// the cache. What it cannot get is for Open to tell.
+func (s *Store) readAhead(ctx context.Context, key backing.Key) {
+	dir := key.Dir()
+	defer s.ahead.end(dir)
+	list := s.listings.Around(key, aheadMost, aheadSize, func(m backing.Meta) bool {
+		return m.Size <= smallMax && !s.contents.Has(m.Key, m.Revision)
+	})
+	if len(list) == 0 {
+		return
+	}
+	names := make([][]byte, len(list))
+	for i, m := range list {
+		names[i] = []byte(m.Key.Name())
+	}
+	err := s.call(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+		rows, err := conn.Query(ctx, contentsSQL, []byte(dir), names, smallMax)
+		if err != nil {
+			return err
+		}
+		var name, data []byte
+		var rev id
+		var size int64
+		_, err = pgx.ForEachRow(rows, []any{&name, &rev, &size, &data}, func() error {
+			if int64(len(data)) == size {
+				s.contents.Put(dir.Join(string(name)), revision(rev), data)
+			}
+			return nil
+		})
+		return err
+	})
+	if err != nil && ctx.Err() == nil {
+		s.o.Log.Debug("contents were not read ahead", "dir", dir, "err", err)
+	}
+}
