@@ -52,6 +52,7 @@ var measures = []struct {
 	{"many", measureMany},
 	{"search", measureSearch},
 	{"followed", measureFollowed},
+	{"postgres", measurePostgres},
 }
 
 func names() string {
