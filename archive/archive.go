@@ -71,12 +71,27 @@ func (w *Writer) Add(m Member, content io.Reader) error {
 	return nil
 }
 
+// nameTries bounds how often an archive is made again because another host has
+// just made one of its name.
+const nameTries = 16
+
 // Create makes an archive named after now of what fill adds, and verifies it.
-// Where it returns an error there is no archive, or one that nobody needs.
-func Create(ctx context.Context, store backing.Store, now time.Time, fill func(w *Writer) error) (Info, error) {
+// fill is called again where another host was faster with the name. Where it
+// returns an error there is no archive, or one that nobody needs.
+func Create(ctx context.Context, store backing.Store, now time.Time, fill func(w *Writer) error) (info Info, err error) {
 	if err := room.MakeOwnDir(ctx, store, Dir); err != nil {
 		return Info{}, err
 	}
+	for range nameTries {
+		if info, err = create(ctx, store, now, fill); !errors.Is(err, backing.ErrExists) {
+			break
+		}
+	}
+	return info, err
+}
+
+// create is Create but for the other host.
+func create(ctx context.Context, store backing.Store, now time.Time, fill func(w *Writer) error) (Info, error) {
 	name, err := freeName(ctx, store, now)
 	if err != nil {
 		return Info{}, err

@@ -20,6 +20,5 @@
 //
 // Which files are old, what they mean, who removes them.
 //
-// All functions are safe for concurrent use; of two Creates within a second
-// one may fail with backing.ErrExists.
+// All functions are safe for concurrent use, by several hosts too.
 package archive

@@ -10,7 +10,8 @@ import (
 // Discard removes what [Entries.Aged] found, as it was then, for whoever keeps
 // it elsewhere, and returns an error, or nil, for each. What was changed since
 // is left alone: backing.ErrConflict or backing.ErrNotFound. Directories of
-// sessions that this empties go too.
+// sessions that this empties go too, but where other hosts may have files of
+// their own in them, which they would not see any more.
 func (e *Entries) Discard(ctx context.Context, list []Aged) []error {
 	removals := make([]backing.Removal, len(list))
 	for i, a := range list {
@@ -19,7 +20,10 @@ func (e *Entries) Discard(ctx context.Context, list []Aged) []error {
 			removals[i].Object = a.Meta.Revision
 		}
 	}
-	sessions := sessionsOf(list)
+	var sessions []string
+	if !backing.IsShared(e.store) {
+		sessions = sessionsOf(list)
+	}
 	for _, dir := range sessions {
 		// Nothing must be begun in what goes. These are the only locks of
 		// several paths that one holds, and it takes no other.

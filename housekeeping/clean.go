@@ -54,13 +54,14 @@ func (w *work) clean(ctx context.Context) error {
 }
 
 // archive archives goes, and returns what of it could be read: what is gone
-// by now needs nothing.
+// by now, perhaps because another host does the same, needs nothing.
 func (w *work) archive(ctx context.Context, goes []entries.Aged, done *Done) (archived []entries.Aged, err error) {
 	now := w.Now
 	if now == nil {
 		now = time.Now
 	}
 	info, err := archive.Create(ctx, w.Store, now(), func(to *archive.Writer) error {
+		archived = nil
 		dirs := map[backing.Key]bool{}
 		for i, a := range goes {
 			ok, err := w.add(ctx, to, a, dirs)
@@ -79,37 +80,46 @@ func (w *work) archive(ctx context.Context, goes []entries.Aged, done *Done) (ar
 	if err != nil {
 		return nil, err
 	}
+	if len(archived) == 0 { // and the archive is of nothing
+		return nil, w.Store.Remove(ctx, archive.Dir.Join(info.Name), "")
+	}
 	done.Archive = &Archive{info.Name, info.Bytes, info.Created}
 	return archived, nil
 }
 
 // add archives the versions of a, and then itself, as they are put back. ok is
-// false where a is not any more what it was.
+// false where a, or one of its versions, is not any more what it was; what of
+// it is in the archive then is of no use, and does no harm.
 func (w *work) add(ctx context.Context, to *archive.Writer, a entries.Aged, dirs map[backing.Key]bool) (ok bool, err error) {
+	err = w.addAll(ctx, to, a, dirs)
+	if errors.Is(err, backing.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (w *work) addAll(ctx context.Context, to *archive.Writer, a entries.Aged, dirs map[backing.Key]bool) error {
 	m := archive.Member{Path: a.Path(), Size: a.Meta.Size, ModTime: a.Meta.ModTime, Mode: a.Meta.Mode, UID: a.Meta.UID, GID: a.Meta.GID}
 	var content backing.Content
 	if a.Kind != entries.AgedVersions {
-		content, err = w.Store.Open(ctx, a.Meta.Key, a.Meta.Revision)
-		if errors.Is(err, backing.ErrNotFound) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
+		var err error
+		if content, err = w.Store.Open(ctx, a.Meta.Key, a.Meta.Revision); err != nil {
+			return err
 		}
 		defer content.Close()
 		if err := w.addDir(ctx, to, a.Meta.Key.Dir(), dirs); err != nil {
-			return false, err
+			return err
 		}
 	}
 	for _, v := range a.Versions {
 		if err := w.addVersion(ctx, to, m, v); err != nil {
-			return false, err
+			return err
 		}
 	}
 	if content == nil {
-		return true, nil
+		return nil
 	}
-	return true, to.Add(m, all(content))
+	return to.Add(m, all(content))
 }
 
 // addVersion archives a version of the entry that m is.
