@@ -45,52 +45,75 @@ func (w *sweeper) close() {
 	w.running.Wait()
 }
 
+// What one step of a sweep removes at most: it must end in the time of a call,
+// however much there is.
+const (
+	trimMost = 100_000 // changes
+	dropMost = 100     // bodies
+)
+
 // sweep holds what this store is reading, and removes the rest where no other
 // host is at it.
 func (s *Store) sweep(ctx context.Context) error {
-	return s.call(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+	err := s.call(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 		_, err := conn.Exec(ctx, `UPDATE ctxfs_loose SET until = now() + interval '`+looseFor+`' WHERE body = ANY($1)`, s.reading.all())
-		if err != nil {
-			return err
-		}
-		tx, err := conn.Begin(ctx)
-		if err != nil {
-			return err
-		}
-		// After Commit it does nothing; before, the connection says what it is.
-		defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-		var mine bool
-		err = tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1, hashtext(current_schema()))", sweepLock).Scan(&mine)
-		if err != nil || !mine {
-			return err
-		}
-		if _, err := tx.Exec(ctx, trimSQL, s.o.Keep); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, dropSQL); err != nil {
-			return err
-		}
-		return tx.Commit(ctx)
+		return err
 	})
+	for more := true; more && err == nil; {
+		err = s.call(ctx, func(ctx context.Context, conn *pgxpool.Conn) (err error) {
+			more, err = sweepStep(ctx, conn, s.o.Keep)
+			return err
+		})
+	}
+	return err
 }
 
-// trimSQL removes the oldest changes, up to the first that is young enough, or
-// to what may still be running. It walks the index over what it removes.
+// sweepStep reports whether there may be more to do: each change is of a
+// transaction of its own, so a step that is full removes just so many.
+func sweepStep(ctx context.Context, conn *pgxpool.Conn, keep time.Duration) (more bool, err error) {
+	tx, err := conn.Begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	// After Commit it does nothing; before, the connection says what it is.
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
+	var mine bool
+	err = tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1, hashtext(current_schema()))", sweepLock).Scan(&mine)
+	if err != nil || !mine {
+		return false, err
+	}
+	var trimmed, dropped int
+	if err := tx.QueryRow(ctx, trimSQL, keep, trimMost).Scan(&trimmed); err != nil {
+		return false, err
+	}
+	if err := tx.QueryRow(ctx, dropSQL, dropMost).Scan(&dropped); err != nil {
+		return false, err
+	}
+	return trimmed == trimMost || dropped == dropMost, tx.Commit(ctx)
+}
+
+// trimSQL removes the $2 oldest changes, up to the first that is young enough,
+// or to what may still be running. It walks the index over what it removes.
 const trimSQL = `
 WITH edge AS (
   SELECT least(pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
-    (SELECT xid FROM ctxfs_changes WHERE at >= now() - $1::interval ORDER BY xid LIMIT 1)) AS xid
+    (SELECT xid FROM ctxfs_changes WHERE at >= now() - $1::interval ORDER BY xid LIMIT 1),
+    (SELECT xid FROM ctxfs_changes ORDER BY xid OFFSET $2 LIMIT 1)) AS xid
 ), old AS (
   DELETE FROM ctxfs_changes USING edge WHERE ctxfs_changes.xid < edge.xid RETURNING ctxfs_changes.xid
+), place AS (
+  UPDATE ctxfs_trimmed SET xid = greatest(ctxfs_trimmed.xid, old.last)
+  FROM (SELECT max(xid) AS last FROM old) old WHERE old.last IS NOT NULL
 )
-UPDATE ctxfs_trimmed SET xid = greatest(ctxfs_trimmed.xid, old.last)
-FROM (SELECT max(xid) AS last FROM old) old WHERE old.last IS NOT NULL`
+SELECT count(*) FROM old`
 
-// dropSQL removes loose bodies whose time is over, some at a time.
+// dropSQL removes $1 of the loose bodies whose time is over.
 const dropSQL = `
 WITH dead AS (
   DELETE FROM ctxfs_loose WHERE body IN (
-    SELECT body FROM ctxfs_loose WHERE until < now() LIMIT 100 FOR UPDATE SKIP LOCKED
+    SELECT body FROM ctxfs_loose WHERE until < now() LIMIT $1 FOR UPDATE SKIP LOCKED
   ) RETURNING body
+), gone AS (
+  DELETE FROM ctxfs_chunks USING dead WHERE ctxfs_chunks.body = dead.body
 )
-DELETE FROM ctxfs_chunks USING dead WHERE ctxfs_chunks.body = dead.body`
+SELECT count(*) FROM dead`

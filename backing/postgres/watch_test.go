@@ -172,6 +172,37 @@ func TestATokenOfWhatIsNotKeptBringsAResync(t *testing.T) {
 	}
 }
 
+// However much there is, it goes in steps that end in the time of a call.
+func TestOneSweepRemovesAllThatIsOver(t *testing.T) {
+	const loose = 3*dropMost + 1
+	ctx := context.Background()
+	s := closing(t, openStore(t, pgtest.Schema(t), Options{}))
+	for n := range 5 {
+		mustPut(t, s, backing.Key(fmt.Sprint(n)), "x")
+	}
+	_, err := s.pool.Exec(ctx, `UPDATE ctxfs_changes SET at = now() - interval '1 day'`)
+	must(t, err)
+	_, err = s.pool.Exec(ctx, `INSERT INTO ctxfs_loose (body, until)
+		SELECT gen_random_uuid(), now() - interval '1 second' FROM generate_series(1, $1)`, loose)
+	must(t, err)
+	// Not before the oldest transaction of the whole server is younger.
+	over := false
+	for end := time.Now().Add(patience); !over && time.Now().Before(end); {
+		must(t, s.pool.QueryRow(ctx, `SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint > max(xid) FROM ctxfs_changes`).Scan(&over))
+	}
+	var trimmed int
+	must(t, s.pool.QueryRow(ctx, trimSQL, time.Hour, 3).Scan(&trimmed))
+	if left := changesOf(t, s); trimmed != 3 || left != 2 {
+		t.Errorf("a step of at most 3 changes removed %d, %d are left", trimmed, left)
+	}
+	must(t, s.sweep(ctx))
+	var left int
+	must(t, s.pool.QueryRow(ctx, "SELECT count(*) FROM ctxfs_loose").Scan(&left))
+	if n := changesOf(t, s); n > 0 || left > 0 {
+		t.Errorf("%d changes and %d bodies are left", n, left)
+	}
+}
+
 func changesOf(t testing.TB, s *Store) (n int) {
 	t.Helper()
 	must(t, s.pool.QueryRow(context.Background(), "SELECT count(*) FROM ctxfs_changes").Scan(&n))

@@ -65,6 +65,8 @@ func condition(cond string) (bool, error) {
 		return os.Geteuid() == 0, nil
 	case "node-modules":
 		return os.Getenv("CTXFS_TEST_NODE_PATH") != "", nil
+	case "full":
+		return fullSize(), nil
 	}
 	return false, fmt.Errorf("there is no condition %q", cond)
 }
