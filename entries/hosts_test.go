@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"ctxfs/backing"
 	"ctxfs/codec"
 	"ctxfs/room"
 )
@@ -90,4 +91,25 @@ func mustPlace(t *testing.T, path string) place {
 		t.Fatal(err)
 	}
 	return p
+}
+
+func TestASaveOfWhatAnotherHostRemovesMakesItAnew(t *testing.T) {
+	b := newBench(t)
+	b.mustSave(alice, one, valid)
+	f, _, err := b.host().Write(ctx, room.Caller{Agent: "bob"}, one, room.Create{Mode: 0o644})
+	b.ok(err)
+	d := f.(*draft)
+	b.ok(d.Truncate(0))
+	text := strings.ReplaceAll(valid, "Text.", "New text.")
+	_, err = d.WriteAt([]byte(text), 0)
+	b.ok(err)
+	m, err := b.store.Stat(ctx, one)
+	b.ok(err)
+	b.ok(b.store.Discard(ctx, []backing.Removal{{Key: one, Object: m.Revision}})[0])
+	b.ok(d.Commit(ctx))
+	b.ok(d.Close())
+	cur, err := b.current(ctx, mustPlace(t, one))
+	if err != nil || string(cur.content) != text {
+		t.Errorf("it is %q, %v", cur.content, err)
+	}
 }
