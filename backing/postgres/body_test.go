@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"ctxfs/backing"
 	"ctxfs/backing/postgres/pgtest"
@@ -104,6 +107,25 @@ func TestNoBytesAreLeftOfWhatIsGone(t *testing.T) {
 		sweepLater(t, s)
 		if n := chunks(t, s); n != 0 {
 			t.Fatalf("%d chunks are left of contents of %d bytes", n, size)
+		}
+	}
+}
+
+func TestToOpenALargeContentReadsNoneOfIt(t *testing.T) {
+	ctx := context.Background()
+	s := closing(t, openStore(t, pgtest.Schema(t), Options{}))
+	for _, size := range []int{10, 3 * chunkSize} {
+		_, err := s.Put(ctx, "a", bytes.NewReader(large(size)), backing.PutOptions{})
+		must(t, err)
+		rows, err := s.pool.Query(ctx, "EXPLAIN (ANALYZE) "+openSQL, smallMax, []byte{}, []byte("a"), true, id{})
+		must(t, err)
+		plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		must(t, err)
+		looked := slices.ContainsFunc(plan, func(line string) bool {
+			return strings.Contains(line, "ctxfs_chunks") && !strings.Contains(line, "never executed")
+		})
+		if small := size <= smallMax; looked != small {
+			t.Errorf("to open %d bytes the server looks at the chunks: %v\n%s", size, looked, strings.Join(plan, "\n"))
 		}
 	}
 }

@@ -14,13 +14,14 @@ import (
 	"ctxfs/backing"
 )
 
-// withBody adds its content to what a statement found, where that is small.
-// One statement sees one state, so that content and description agree.
+// withBody adds its content to what a statement found, where that is small; of
+// a large one the server does not even look at the chunks. One statement sees
+// one state, so that content and description agree.
 const withBody = `
 SELECT f.size, f.is_dir, f.body, small.data FROM found f
 LEFT JOIN LATERAL (
-  SELECT string_agg(data, ''::bytea ORDER BY off) AS data FROM ctxfs_chunks WHERE body = f.body
-) small ON f.size <= $1::bigint`
+  SELECT string_agg(data, ''::bytea ORDER BY off) AS data FROM ctxfs_chunks WHERE body = f.body AND f.size <= $1::bigint
+) small ON true`
 
 const openSQL = `
 WITH found AS (
