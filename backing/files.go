@@ -91,7 +91,8 @@ type File interface {
 	Sync() error
 	Stat() (Meta, error)
 	// Fd returns the descriptor, valid until Close: for fallocate, lseek,
-	// copy_file_range and locks.
+	// copy_file_range and locks; the greatest uintptr where the file lies in
+	// no file system.
 	Fd() uintptr
 }
 
