@@ -73,6 +73,10 @@ func apart(from, to Location) error {
 	return nil
 }
 
+// uncached is for stores whose bytes are compared: what this host put, or has
+// read before, must come from the database.
+const uncached = -1
+
 // openSource opens a store to be read, beside whoever writes it.
 func openSource(ctx context.Context, l Location, log *slog.Logger) (transfer.Store, error) {
 	if !l.Remote() {
@@ -82,7 +86,7 @@ func openSource(ctx context.Context, l Location, log *slog.Logger) (transfer.Sto
 		}
 		return store, nil
 	}
-	store, err := postgres.Open(ctx, l.url, postgres.Options{ReadOnly: true, Log: log})
+	store, err := postgres.Open(ctx, l.url, postgres.Options{ReadOnly: true, Cache: uncached, Log: log})
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", l, err)
 	}
@@ -101,7 +105,7 @@ func openDestination(ctx context.Context, l Location, log *slog.Logger) (transfe
 		}
 		return store, nil
 	}
-	store, err := postgres.Open(ctx, l.url, postgres.Options{Alone: true, Log: log})
+	store, err := postgres.Open(ctx, l.url, postgres.Options{Alone: true, Cache: uncached, Log: log})
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", l, err)
 	}

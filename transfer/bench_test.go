@@ -31,7 +31,7 @@ func BenchmarkCopy(b *testing.B) {
 		"database": func() Store {
 			url, err := c.Schema(context.Background())
 			must(b, err)
-			s, err := postgres.Open(context.Background(), url, postgres.Options{})
+			s, err := postgres.Open(context.Background(), url, postgres.Options{Cache: -1})
 			must(b, err)
 			return s
 		},

@@ -17,6 +17,7 @@
 // is then what it was at some moment of the last pass, and a source that does
 // not come to rest is [ErrRestless]. What the destination has and the source
 // does not (any more) is an error, or is removed where Options.Delete says so.
+// Stores that keep contents on this host must be opened so that they do not.
 //
 // # Concurrency
 //

@@ -31,10 +31,15 @@ var kinds = map[string]func(t *testing.T) Store{
 		return closing(t, s)
 	},
 	"database": func(t *testing.T) Store {
-		s, err := postgres.Open(t.Context(), pgtest.Schema(t), postgres.Options{Timeout: time.Minute})
-		ok(t, err)
-		return closing(t, s)
+		return openDatabase(t, pgtest.Schema(t))
 	},
+}
+
+func openDatabase(t *testing.T, url string) Store {
+	t.Helper()
+	s, err := postgres.Open(t.Context(), url, postgres.Options{Timeout: time.Minute, Cache: -1})
+	ok(t, err)
+	return closing(t, s)
 }
 
 func closing(t *testing.T, s Store) Store {

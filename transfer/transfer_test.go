@@ -8,7 +8,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"ctxfs/backing"
+	"ctxfs/backing/postgres/pgtest"
 )
 
 func TestACopyIsWhatItsSourceIs(t *testing.T) {
@@ -169,6 +172,25 @@ func TestOtherBytesOfTheSameSizeAndTimeAreFound(t *testing.T) {
 	fill(t, src)
 	if _, err := copyTo(t, src, spoiling{dst}, Options{}); !errors.Is(err, ErrRestless) {
 		t.Errorf("a destination that keeps other bytes: %v", err)
+	}
+	stats, err := copyTo(t, src, dst, Options{})
+	if err != nil || stats.Objects != 1 {
+		t.Errorf("%+v, %v", stats, err)
+	}
+	wantSame(t, src, dst)
+}
+
+func TestBytesThatADatabaseDoesNotHaveAsTheyWerePutAreFound(t *testing.T) {
+	url := pgtest.Schema(t)
+	src, dst := kinds["directory"](t), openDatabase(t, url)
+	fill(t, src)
+	_, err := copyTo(t, src, dst, Options{})
+	ok(t, err)
+	conn, err := pgx.Connect(t.Context(), url)
+	ok(t, err)
+	tag, err := conn.Exec(t.Context(), "UPDATE ctxfs_chunks SET data = 'THIRD' WHERE data = 'third'")
+	if err = errors.Join(err, conn.Close(t.Context())); err != nil || tag.RowsAffected() != 1 {
+		t.Fatalf("%v, %v", tag, err)
 	}
 	stats, err := copyTo(t, src, dst, Options{})
 	if err != nil || stats.Objects != 1 {

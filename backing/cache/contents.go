@@ -47,7 +47,7 @@ type place struct {
 }
 
 // NewContents returns contents that take at most that many bytes of a file in
-// dir, and for each 4 KiB of them some 100 bytes of memory.
+// dir (none where that is negative), and for each 4 KiB of them some 100 bytes of memory.
 func NewContents(dir string, most int64, log *slog.Logger) *Contents {
 	return &Contents{dir: dir, most: most, log: log, places: map[name]place{}}
 }

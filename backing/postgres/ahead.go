@@ -63,6 +63,9 @@ func (a *ahead) end(dir backing.Key) {
 // cached returns the content of key at revision rev from the cache, into which
 // it may fetch it with its neighbours.
 func (s *Store) cached(ctx context.Context, key backing.Key, rev backing.Revision) ([]byte, bool) {
+	if s.o.Cache < 0 {
+		return nil, false
+	}
 	if data, ok := s.contents.Get(key, rev); ok {
 		return data, true
 	}

@@ -38,7 +38,7 @@ type Options struct {
 	// os.TempDir.
 	TempDir string
 	// Cache is how many bytes of contents are kept in a file in TempDir; 0 is
-	// DefaultCache.
+	// DefaultCache, less is none: every read is one of the database.
 	Cache int64
 }
 
@@ -67,7 +67,7 @@ func (o Options) complete() Options {
 	if o.TempDir == "" {
 		o.TempDir = os.TempDir()
 	}
-	if o.Cache <= 0 {
+	if o.Cache == 0 {
 		o.Cache = DefaultCache
 	}
 	return o
