@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"ctxfs/backing"
@@ -84,9 +85,11 @@ func (s *Store) cached(ctx context.Context, key backing.Key, rev backing.Revisio
 	return s.contents.Get(key, rev)
 }
 
+// contentsSQL leaves out contents of several chunks, which are small only where
+// they were appended to: Open puts them together.
 const contentsSQL = `
-SELECT o.name, o.rev, o.size, (SELECT string_agg(data, ''::bytea ORDER BY off) FROM ctxfs_chunks WHERE body = o.body)
-FROM ctxfs_objects o WHERE o.dir = $1 AND o.name = ANY($2) AND NOT o.is_dir AND o.size <= $3`
+SELECT o.name, o.rev, c.data FROM ctxfs_objects o JOIN ctxfs_chunks c ON c.body = o.body AND c.off = 0
+WHERE o.dir = $1 AND o.name = ANY($2) AND o.size <= $3 AND octet_length(c.data) = o.size`
 
 // readAhead fetches the content of key, and of others in its directory, into
 // the cache. What it cannot get is for Open to tell.
@@ -108,13 +111,10 @@ func (s *Store) readAhead(ctx context.Context, key backing.Key) {
 		if err != nil {
 			return err
 		}
-		var name, data []byte
+		var name, data pgtype.DriverBytes // good until the next row
 		var rev id
-		var size int64
-		_, err = pgx.ForEachRow(rows, []any{&name, &rev, &size, &data}, func() error {
-			if int64(len(data)) == size {
-				s.contents.Put(dir.Join(string(name)), revision(rev), data)
-			}
+		_, err = pgx.ForEachRow(rows, []any{&name, &rev, &data}, func() error {
+			s.contents.Put(dir.Join(string(name)), revision(rev), data)
 			return nil
 		})
 		return err

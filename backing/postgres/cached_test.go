@@ -1,13 +1,11 @@
 package postgres
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,18 +56,6 @@ func awaitFresh(t testing.TB, s *Store) {
 			t.Fatal("changes are not heard of")
 		}
 	}
-}
-
-// naming counts what is sent that has name in it.
-func naming(p *pgtest.Proxy, name string) (count func() int) {
-	var n atomic.Int64
-	p.OnQuery(func(sent []byte) pgtest.Fault {
-		if bytes.Contains(sent, []byte(name)) {
-			n.Add(1)
-		}
-		return pgtest.Pass
-	})
-	return func() int { return int(n.Load()) }
 }
 
 func TestWhatIsCachedFollowsOtherHosts(t *testing.T) {
@@ -191,54 +177,6 @@ func TestAWriteThatHappensAfterItWasGivenUpIsHeardOf(t *testing.T) {
 	awaitKeys(t, events, "a")
 	if m, err := s.StatCached(ctx, "a"); err != nil || m.Size != int64(len("late content")) {
 		t.Fatalf("it is %+v, %v, after the write was heard of", m, err)
-	}
-}
-
-func TestAWalkTakesFewRoundTrips(t *testing.T) {
-	ctx := context.Background()
-	url := pgtest.Schema(t)
-	there := closing(t, openStore(t, url, Options{}))
-	const dirs, each = 3, 100
-	for d := range dirs {
-		dir := backing.Key(fmt.Sprint("walked-", d))
-		_, err := there.MakeDir(ctx, dir, 0o755)
-		must(t, err)
-		for i := range each {
-			mustPut(t, there, dir.Join(fmt.Sprint(i)), fmt.Sprint("content ", d, i))
-		}
-	}
-	proxy := pgtest.NewProxy(t)
-	count := naming(proxy, "walked-")
-	walk := func(s *Store) (statements int) {
-		before := count()
-		for d := range dirs {
-			dir := backing.Key(fmt.Sprint("walked-", d))
-			page, err := s.ListCached(ctx, dir, "", 1000)
-			must(t, err)
-			for _, m := range page {
-				c, err := s.Open(ctx, m.Key, m.Revision)
-				must(t, err)
-				must(t, c.Close())
-				_, err = s.StatCached(ctx, m.Key+".absent")
-				if !errors.Is(err, backing.ErrNotFound) {
-					t.Fatal(err)
-				}
-			}
-		}
-		return count() - before
-	}
-	// A machine that stalls asks more often: some walk is as it should be.
-	for end := time.Now().Add(patience); ; {
-		here := hearing(t, openStore(t, proxy.Through(t, url), Options{}))
-		first, again := walk(here), walk(here)
-		must(t, here.Close())
-		// A listing, one content, then the rest at once.
-		if first <= dirs*5 && again == 0 {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("the first walk of %d contents took %d statements, the second one %d", dirs*each, first, again)
-		}
 	}
 }
 

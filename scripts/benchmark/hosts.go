@@ -23,14 +23,17 @@ const (
 	goalSeenLate = 500 // the 99th percentile
 )
 
-// bareSQL makes an object as a store does, with its bytes and its change, where
-// there is none.
+// bareSQL makes an object where there is none, with its bytes, a version and its
+// change.
 const bareSQL = `
 WITH made AS (
   INSERT INTO ctxfs_objects (dir, name, is_dir, size, mtime, mode, uid, gid, rev, op, body)
   VALUES ('', $1, false, $2, 0, 420, 0, 0, $3, '', $3) ON CONFLICT DO NOTHING RETURNING 1
 ), chunk AS (
   INSERT INTO ctxfs_chunks (body, off, data) SELECT $3, 0, $4 FROM made
+), version AS (
+  INSERT INTO ctxfs_versions (dir, name, n, size, mtime, mode, uid, gid, rev, body)
+  SELECT '', $1, 1, $2, 0, 420, 0, 0, $3, $3 FROM made
 )
 INSERT INTO ctxfs_changes (write, dir, name) SELECT $3, '', $1 FROM made`
 
