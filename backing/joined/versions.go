@@ -35,13 +35,24 @@ func (s *Store) RestoreVersion(ctx context.Context, key backing.Key, v backing.V
 	return st.RestoreVersion(ctx, key, v, r)
 }
 
-// Versioned implements [backing.Versioned], for the objects of all hosts.
+// Versioned implements [backing.Versioned].
 func (s *Store) Versioned(ctx context.Context, f func(backing.Key) error) error {
-	v, ok := s.shared.(backing.Versioned)
-	if !ok {
-		return fmt.Errorf("%T does not say what it keeps versions of", s.shared)
+	for _, side := range []backing.Store{s.shared, s.local} {
+		v, ok := side.(backing.Versioned)
+		if !ok {
+			return fmt.Errorf("%T does not say what it keeps versions of", side)
+		}
+		err := v.Versioned(ctx, func(key backing.Key) error {
+			if at, err := s.at(ctx, key); err != nil || at != side {
+				return err
+			}
+			return f(key)
+		})
+		if err != nil {
+			return err
+		}
 	}
-	return v.Versioned(ctx, f)
+	return nil
 }
 
 // Discard implements [backing.Store]: what is local goes first, so that the
