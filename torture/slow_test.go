@@ -168,7 +168,7 @@ func mountSlow(t *testing.T) (*slowStore, string) {
 	w.store, err = localdir.Open(filepath.Join(t.TempDir(), "store"), localdir.Options{Log: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	s := &slowStore{Store: w.store}
-	must(t, w.openRooms(s, "slow", slog.New(slog.DiscardHandler)))
+	must(t, w.openRooms(s, "slow", "", slog.New(slog.DiscardHandler)))
 	mount := t.TempDir()
 	fs, err := w.mount(mount, s)
 	must(t, err)

@@ -38,7 +38,7 @@ func TestWhatHasHappenedThoughItWasToldAsFailedIsSeen(t *testing.T) {
 	w.store, err = localdir.Open(filepath.Join(t.TempDir(), "store"), localdir.Options{Log: log})
 	must(t, err)
 	s := &unsureStore{w.store}
-	must(t, w.openRooms(s, "unsure", log))
+	must(t, w.openRooms(s, "unsure", "", log))
 	mount := t.TempDir()
 	fs, err := w.mount(mount, s)
 	must(t, err)

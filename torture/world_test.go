@@ -41,12 +41,27 @@ type world struct {
 }
 
 // backendName is in the names of operations that need a backend. Nothing is
-// ever delivered to it, so that the outbox keeps everything.
-const backendName = "for a backend"
+// ever delivered to it, so that the outbox keeps everything. A process with
+// backendEnv has one at that URL, which answers.
+const (
+	backendName = "for a backend"
+	backendEnv  = "CTXFS_TORTURE_BACKEND"
+)
+
+// backendOf is the URL of the backend that an operation has, or "".
+func backendOf(name string) string {
+	if strings.Contains(name, backendName) {
+		return "http://127.0.0.1:0/" // which nobody can reach
+	}
+	return os.Getenv(backendEnv)
+}
 
 // openWorld opens them, with a clock that stands still and ids that the
 // operation of the name brings: two runs of it write the same bytes.
-func openWorld(dir, name string) (w *world, err error) {
+func openWorld(dir, name string) (*world, error) { return openWorldFor(dir, name, backendOf(name)) }
+
+// openWorldFor is openWorld with the backend at that URL, or none.
+func openWorldFor(dir, name, backend string) (w *world, err error) {
 	log := slog.New(slog.DiscardHandler)
 	if os.Getenv(logEnv) != "" {
 		log = slog.New(slog.NewTextHandler(os.Stderr, nil))
@@ -60,11 +75,11 @@ func openWorld(dir, name string) (w *world, err error) {
 	if w.store, err = localdir.Open(dir, localdir.Options{Log: log}); err != nil {
 		return w, err
 	}
-	return w, w.openRooms(w.store, name, log)
+	return w, w.openRooms(w.store, name, backend, log)
 }
 
 // openRooms opens the rooms on store, which is w's or a wrapper of it.
-func (w *world) openRooms(store backing.Store, name string, log *slog.Logger) (err error) {
+func (w *world) openRooms(store backing.Store, name, backend string, log *slog.Logger) (err error) {
 	now := func() time.Time { return clock }
 	w.journal = room.NewJournal(store)
 	if w.entries, err = entries.New(store, entries.Options{Now: now, Log: log, Journal: w.journal}); err != nil {
@@ -80,11 +95,8 @@ func (w *world) openRooms(store backing.Store, name string, log *slog.Logger) (e
 	if w.results, err = results.Open(ctx, store, results.Options{Now: now, Log: log, Journal: w.journal}); err != nil {
 		return err
 	}
-	backend := ""
-	if strings.Contains(name, backendName) {
-		backend = "http://127.0.0.1:0/" // which nobody can reach
-	}
-	w.mems, err = memories.Open(store, memories.Options{Now: now, Log: log, Journal: w.journal, Backend: backend,
+	w.mems, err = memories.Open(store, memories.Options{Now: now, Log: log, Journal: w.journal,
+		Backend: backend, BackendTimeout: backendTimeout, BackendRetry: memories.Backoff{First: time.Millisecond, Max: 10 * time.Millisecond},
 		Queue: memories.ExecutorOptions{Attempts: 1, EnqueueTimeout: time.Minute},
 		NewID: func() string { return "id-" + name }})
 	return err
