@@ -221,7 +221,11 @@ func (s *Memories) repairSnapshot(ctx context.Context, doc, shot backing.Key, pr
 		return err
 	}
 	if err == nil && bytes.Equal(prepared, snapshotOf(string(content))) {
-		return s.files.Rename(ctx, shot+tmpEnd, shot, 0)
+		if err := s.files.Rename(ctx, shot+tmpEnd, shot, 0); err != nil {
+			return err
+		}
+		// Where half a rename was on the disk, both are names of one file, and
+		// rename(2) leaves both.
 	}
 	return s.files.Unlink(ctx, shot+tmpEnd)
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -104,20 +105,29 @@ func (b *bench) try(s disk.State, snaps []snapshot) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, unix.Unmount(b.dir, 0)) }()
-	return judgeDisk(b.dir, snaps[s.Marks-1], snaps[min(s.Marks, len(snaps)-1)])
+	return judgeDisk(b.dir, snaps[s.Marks-1], snaps[min(s.Marks, len(snaps)-1)], "entry lost+found/")
 }
 
 // judgeDisk opens the store in dir: it was acknowledged to be old, and may be
-// new in any part. What goes by the new is in an archive or in its place.
-func judgeDisk(dir string, old, new snapshot) error {
+// new in any part, but for what has a name with one of the prefixes. What goes
+// by the new is in an archive or in its place.
+func judgeDisk(dir string, old, new snapshot, but ...string) error {
 	w, err := openWorld(filepath.Clean(dir), "look")
 	if err != nil {
 		return err
 	}
 	got, err := w.snapshot()
 	if err == nil {
-		maps.DeleteFunc(got, func(name, _ string) bool { return strings.HasPrefix(name, "entry lost+found/") })
-		err = errors.Join(got.mixes(old, new), got.lost(old.going(new)))
+		err = errors.Join(got.without(but).mixes(old.without(but), new.without(but)), got.lost(old.going(new)))
 	}
 	return errors.Join(err, w.wrong(dir), w.close(), leftovers(dir))
+}
+
+// without is s but for what has a name with one of the prefixes.
+func (s snapshot) without(prefixes []string) snapshot {
+	some := maps.Clone(s)
+	maps.DeleteFunc(some, func(name, _ string) bool {
+		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+	})
+	return some
 }

@@ -46,19 +46,6 @@ func named(c trace.Call) string {
 	return name + " (" + cmp.Or(c.Path, ".") + ")"
 }
 
-// masked are the syncs whose absence no loss of power shows on these file
-// systems: there the fsync of a new file or directory writes its name too, or a
-// rename's sync follows. POSIX does not promise that.
-var masked = []string{
-	"localdir.(*Store).finishDir (.)",
-	"localdir.(*Store).syncObject for entries.(*intents).add (.ctxfs/log)",
-	"localdir.(*Store).syncObject for invocations.(*History).Sync (invocations)",
-	"localdir.(*Store).syncObject for memories.(*Memories).addAll (memories/n)",
-	"localdir.(*Store).syncObject for variables.(*scopeLabels).save (.ctxfs/vars)",
-	"localdir.(*file).Sync for torture.(*world).plain (alice)",
-	"localdir.(*file).Sync for memories.(*Memories).prepare (memories/m)",
-}
-
 // unjournaled is left to fsck by a crash: there nothing is asked but what was
 // acknowledged.
 var unjournaled = disk.Ext4Bare
@@ -90,10 +77,18 @@ func everyPlace(t *testing.T) {
 			}
 		}
 	}
+	frugalPlaces(t, func(c trace.Call, err error) {
+		t.Logf("%s without %s: %.300v", frugalName, named(c), err)
+		if err != nil {
+			seen[named(c)] = append(seen[named(c)], frugalName)
+		} else {
+			hidden[named(c)] = append(hidden[named(c)], frugalName)
+		}
+	})
 	all := maps.Clone(seen)
 	maps.Copy(all, hidden)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if len(seen[name]) == 0 && !slices.Contains(masked, name) {
+		if len(seen[name]) == 0 {
 			t.Errorf("without the sync of %s no harm is seen on any file system", name)
 		}
 		note := "harm is seen"

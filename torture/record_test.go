@@ -23,9 +23,11 @@ const (
 
 	imageEnv = "CTXFS_TORTURE_IMAGE"
 	recEnv   = "CTXFS_TORTURE_RECORD"
+	badEnv   = "CTXFS_TORTURE_BAD" // what the disk cannot write
 	markEnv  = "CTXFS_TORTURE_MARK"
 	workEnv  = "CTXFS_TORTURE_WORK"  // names of operations, by commas
 	snapsEnv = "CTXFS_TORTURE_SNAPS" // what is there after each acknowledgement
+	earlyEnv = "CTXFS_TORTURE_EARLY" // trace the opening of the store too
 )
 
 func init() {
@@ -38,7 +40,7 @@ func serveDisk(dir string) error {
 	if err != nil {
 		return err
 	}
-	return disk.Serve(dir, content, os.Getenv(recEnv), func() { fmt.Println(saidDone) })
+	return disk.Serve(dir, content, os.Getenv(recEnv), []byte(os.Getenv(badEnv)), func() { fmt.Println(saidDone) })
 }
 
 // work does operations one after the other, and marks each acknowledgement in
@@ -54,6 +56,12 @@ func work(dir string) (err error) {
 		return err
 	}
 	defer snaps.Close()
+	early := os.Getenv(earlyEnv) != ""
+	if early {
+		if err := trace.Filter(); err != nil {
+			return err
+		}
+	}
 	w, err := openWorld(dir, workName)
 	if err != nil {
 		return err
@@ -73,8 +81,10 @@ func work(dir string) (err error) {
 	if err := w.acked(); err != nil {
 		return err
 	}
-	if err := trace.Filter(); err != nil {
-		return err
+	if !early {
+		if err := trace.Filter(); err != nil {
+			return err
+		}
 	}
 	for _, name := range strings.Split(os.Getenv(workEnv), ",") {
 		o, err := operationOf(name)

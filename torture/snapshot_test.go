@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -201,6 +202,9 @@ func (w *world) wrong(dir string) error {
 		if strings.HasPrefix(name, "entry ") && strings.HasSuffix(name, ".md") {
 			errs = append(errs, doubled(name, text), marked(all, text))
 		}
+		if m, ok := strings.CutSuffix(name, "/context.md"); ok {
+			errs = append(errs, agrees(m, text, all[m+"/context.json"]))
+		}
 	}
 	return errors.Join(append(errs, err, serr, lerr)...)
 }
@@ -212,6 +216,17 @@ func doubled(name, text string) error {
 			return fmt.Errorf("%s has the line %q twice", name, line)
 		}
 		seen[line] = true
+	}
+	return nil
+}
+
+// agrees reports a memory whose snapshot is not that of its document.
+func agrees(memory, document, shot string) error {
+	_, document, _ = strings.Cut(document, " ") // behind the mode
+	_, shot, _ = strings.Cut(shot, " ")
+	var s struct{ ActiveContext string }
+	if err := json.Unmarshal([]byte(shot), &s); err != nil || s.ActiveContext != document {
+		return fmt.Errorf("%s has the document %s, and the snapshot %s (%w)", memory, shown(document, true), shown(shot, true), err)
 	}
 	return nil
 }

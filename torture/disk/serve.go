@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -19,14 +20,15 @@ const (
 )
 
 // Serve mounts the recorder of a disk with content at dir, which writes its
-// record to the file log, calls ready, and returns when it is unmounted. It
-// runs in a process of its own, that nothing else holds up.
-func Serve(dir string, content []byte, log string, ready func()) error {
+// record to the file log, calls ready, and returns when it is unmounted. A
+// write that has bad in it, where that is not empty, fails with EIO. It runs in
+// a process of its own, that nothing else holds up.
+func Serve(dir string, content []byte, log string, bad []byte, ready func()) error {
 	out, err := os.Create(log)
 	if err != nil {
 		return fmt.Errorf("record a disk: %w", err)
 	}
-	rec := &recorder{content: content, out: out}
+	rec := &recorder{content: content, out: out, bad: bad}
 	server, err := fs.Mount(dir, &top{rec: rec}, &fs.Options{
 		MountOptions: fuse.MountOptions{MaxWrite: 1 << 20, DirectMount: true, FsName: "recorded-disk", Name: "torture"},
 	})
@@ -42,6 +44,8 @@ func Serve(dir string, content []byte, log string, ready func()) error {
 }
 
 type recorder struct {
+	bad []byte
+
 	mu      sync.Mutex // guards what follows: the record has one order
 	content []byte
 	out     *os.File
@@ -100,6 +104,9 @@ func (d *diskFile) Write(ctx context.Context, f fs.FileHandle, data []byte, off 
 	defer d.rec.mu.Unlock()
 	if off+int64(len(data)) > int64(len(d.rec.content)) {
 		return 0, syscall.ENOSPC
+	}
+	if len(d.rec.bad) > 0 && bytes.Contains(data, d.rec.bad) {
+		return 0, syscall.EIO
 	}
 	copy(d.rec.content[off:], data)
 	return uint32(len(data)), d.rec.add(Record{Write, off, data})

@@ -61,20 +61,20 @@ var kinds = map[uint64]kind{
 	unix.SYS_FSETXATTR:       {"fsetxattr", 0, -1, -1},
 }
 
-// look returns the call that tid is about to make, and false where it does
-// not change anything below dir.
-func look(tid int, regs *unix.PtraceRegs, dir string) (Call, bool) {
+// look returns the call that tid is about to make, with the path of what it
+// changes, and false where that is not below dir.
+func look(tid int, regs *unix.PtraceRegs, dir string) (c Call, file string, ours bool) {
 	nr, args := callOf(regs)
 	k, known := kinds[nr]
 	if !known || reads(k, tid, args) {
-		return Call{}, false
+		return Call{}, "", false
 	}
 	path := k.target(tid, args)
 	rest, below := strings.CutPrefix(path, dir)
 	if !below || rest != "" && rest[0] != '/' {
-		return Call{}, false
+		return Call{}, "", false
 	}
-	return Call{Kind: k.name, Path: anonymous(strings.TrimPrefix(rest, "/"))}, true
+	return Call{Kind: k.name, Path: anonymous(strings.TrimPrefix(rest, "/"))}, path, true
 }
 
 // reads reports whether an open neither makes nor empties a file.

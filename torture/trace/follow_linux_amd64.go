@@ -103,13 +103,13 @@ func (t *tracer) called(tid int) error {
 	if err := unix.PtraceGetRegs(tid, &regs); err != nil {
 		return err
 	}
-	call, ours := look(tid, &regs, t.dir)
+	call, file, ours := look(tid, &regs, t.dir)
 	if !ours || t.result.Killed {
 		return unix.PtraceCont(tid, 0)
 	}
 	t.seen[call]++
 	n := t.seen[call]
-	call.N = n
+	call.N, call.File = n, file
 	if call.Syncs() {
 		call.Site = site(tid, &regs)
 	}

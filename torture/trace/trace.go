@@ -45,13 +45,13 @@ type Call struct {
 	Path string // below the directory; a random name is "*"
 	N    int    // 1 for the first of this kind and path
 	Site string // of a sync: the functions that made it, "inner+offset < outer+offset …"
+	File string // the absolute path, with the random name
 }
 
 // Is reports whether c is the same point as that call of another run. The site
 // does not count: one file may be synced at a flush or, if that is early, later.
 func (c Call) Is(other Call) bool {
-	c.Site = other.Site
-	return c == other
+	return c.Kind == other.Kind && c.Path == other.Path && c.N == other.N
 }
 
 func (c Call) String() string {
