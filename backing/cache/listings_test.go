@@ -137,6 +137,37 @@ func TestADirectoryIsWantedAtTheThirdLook(t *testing.T) {
 	}
 }
 
+func TestAroundAKeyAreThoseThatFollowIt(t *testing.T) {
+	l := NewListings(1000)
+	f := l.Fill("d")
+	var all []backing.Meta
+	for i := range 100 {
+		m := meta(backing.Key(fmt.Sprintf("d/%02d", i)), "1")
+		m.Size, m.Dir = 10, i == 98
+		all = append(all, m)
+	}
+	f.Add(all)
+	f.Done()
+	odd := func(m backing.Meta) bool { return m.Key[len(m.Key)-1]%2 == 1 || m.Key == "d/96" || m.Key == "d/98" }
+	l.Mark("d/97")
+	for _, c := range []struct {
+		most int
+		size int64
+		want string
+	}{{3, 1000, "[d/96 d/99 d/01]"}, {100, 45, "[d/96 d/99 d/01 d/03]"}, {100, 5, "[]"}} {
+		keys := []backing.Key{}
+		for _, m := range l.Around("d/96", c.most, c.size, odd) {
+			keys = append(keys, m.Key)
+		}
+		if fmt.Sprint(keys) != c.want {
+			t.Errorf("at most %d, %d bytes: %v, not %s", c.most, c.size, keys, c.want)
+		}
+	}
+	if got := l.Around("e/1", 3, 100, odd); len(got) > 0 {
+		t.Errorf("in a directory that is not here are %v", got)
+	}
+}
+
 func TestListingsAreBounded(t *testing.T) {
 	const most = 1000
 	l := NewListings(most)

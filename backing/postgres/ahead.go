@@ -20,8 +20,11 @@ const (
 	// bytes.
 	aheadMost = 256
 	aheadSize = 1 << 20
-	// aheadDirs is for how many directories a time is kept.
-	aheadDirs = 4096
+	// aheadDirs is of how many directories it is known when they were last read:
+	// more than programs walk at once, and fewer than those who read the entries
+	// of all directories in the order of their times meet before they come back.
+	// What they were given of each would be gone until they do.
+	aheadDirs = 64
 )
 
 // ahead is the reading of contents before they are asked for.
@@ -42,23 +45,38 @@ func (a *ahead) begin(dir backing.Key, now time.Time) (wait <-chan struct{}, mor
 	if a.running == nil {
 		a.running = map[backing.Key]chan struct{}{}
 	}
-	if a.last == nil || len(a.last) >= aheadDirs {
-		a.last = map[backing.Key]time.Time{}
-	}
 	more = now.Sub(a.last[dir]) < aheadWithin
-	a.last[dir] = now
+	a.note(dir, now)
 	if more {
 		a.running[dir] = make(chan struct{})
 	}
 	return nil, more
 }
 
-func (a *ahead) end(dir backing.Key) {
+// note notes when dir was read. a.mu is held.
+func (a *ahead) note(dir backing.Key, now time.Time) {
+	if a.last == nil {
+		a.last = map[backing.Key]time.Time{}
+	}
+	a.last[dir] = now
+	if len(a.last) <= aheadDirs {
+		return
+	}
+	oldest := dir
+	for d, at := range a.last {
+		if at.Before(a.last[oldest]) {
+			oldest = d
+		}
+	}
+	delete(a.last, oldest)
+}
+
+func (a *ahead) end(dir backing.Key, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	close(a.running[dir])
 	delete(a.running, dir)
-	a.last[dir] = time.Now()
+	a.note(dir, now)
 }
 
 // cached returns the content of key at revision rev from the cache, into which
@@ -95,7 +113,7 @@ WHERE o.dir = $1 AND o.name = ANY($2) AND o.size <= $3 AND octet_length(c.data) 
 // the cache. What it cannot get is for Open to tell.
 func (s *Store) readAhead(ctx context.Context, key backing.Key) {
 	dir := key.Dir()
-	defer s.ahead.end(dir)
+	defer func() { s.ahead.end(dir, time.Now()) }()
 	list := s.listings.Around(key, aheadMost, aheadSize, func(m backing.Meta) bool {
 		return m.Size <= smallMax && !s.contents.Has(m.Key, m.Revision)
 	})

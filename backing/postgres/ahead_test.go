@@ -108,3 +108,37 @@ func TestWhatIsReadAheadIsWhole(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyWhoReadsADirectoryIsReadAheadFor(t *testing.T) {
+	var a ahead
+	now := time.Now()
+	more := func(dir int) bool {
+		now = now.Add(time.Microsecond)
+		key := backing.Key(fmt.Sprint(dir))
+		_, more := a.begin(key, now)
+		if more {
+			a.end(key, now)
+		}
+		return more
+	}
+	// Those in the order of their times, who go from directory to directory.
+	for i := range 4 * aheadDirs {
+		if more(i % (2 * aheadDirs)) {
+			t.Fatalf("content %d is taken for the second of a walk", i)
+		}
+	}
+	if len(a.last) > aheadDirs {
+		t.Errorf("%d directories are remembered", len(a.last))
+	}
+	for i := range 4 { // several walk at once
+		for dir := range aheadDirs / 2 {
+			if got := more(1000 + dir); got != (i > 0) {
+				t.Fatalf("content %d of directory %d: %v", i, dir, got)
+			}
+		}
+	}
+	now = now.Add(aheadWithin)
+	if more(1000) {
+		t.Error("who comes back much later is taken for one who walks")
+	}
+}
