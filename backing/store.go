@@ -191,6 +191,10 @@ type Store interface {
 	// error.
 	Versions(ctx context.Context, key Key) ([]Version, error)
 
+	// StatVersion describes version n of key, and does not look at the others;
+	// ErrNotFound.
+	StatVersion(ctx context.Context, key Key, n int) (Version, error)
+
 	// OpenVersion returns the content of version n; ErrNotFound.
 	OpenVersion(ctx context.Context, key Key, n int) (Content, error)
 

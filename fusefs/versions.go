@@ -23,16 +23,11 @@ func (c *control) statVersion(ctx context.Context, path string) (room.Info, erro
 	if err != nil || !ok {
 		return c.f.versionsOf(m), err
 	}
-	versions, err := c.f.o.Store.Versions(ctx, key)
+	v, err := c.f.o.Store.StatVersion(ctx, key, n)
 	if err != nil {
 		return room.Info{}, err
 	}
-	for _, v := range versions {
-		if v.N == n {
-			return versionInfo(v, m), nil
-		}
-	}
-	return room.Info{}, backing.ErrNotFound
+	return versionInfo(v, m), nil
 }
 
 // versionsOf is the directory that stands for m: a directory of the store, or

@@ -17,6 +17,15 @@ func (s *Store) Versions(ctx context.Context, key backing.Key) ([]backing.Versio
 	return st.Versions(ctx, key)
 }
 
+// StatVersion implements [backing.Store].
+func (s *Store) StatVersion(ctx context.Context, key backing.Key, n int) (backing.Version, error) {
+	st, err := s.at(ctx, key)
+	if err != nil {
+		return backing.Version{}, err
+	}
+	return st.StatVersion(ctx, key, n)
+}
+
 // OpenVersion implements [backing.Store].
 func (s *Store) OpenVersion(ctx context.Context, key backing.Key, n int) (backing.Content, error) {
 	st, err := s.at(ctx, key)

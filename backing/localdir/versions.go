@@ -106,14 +106,39 @@ func (s *Store) Versions(ctx context.Context, key backing.Key) ([]backing.Versio
 	defer s.end()
 	var list []backing.Version
 	err := s.eachVersion(ctx, key, func(n int, st *stat) bool {
-		list = append(list, backing.Version{
-			N: n, Size: int64(st.Size), ModTime: time.Unix(st.Mtime.Sec, int64(st.Mtime.Nsec)),
-			Mode: fs.FileMode(st.perm()), UID: st.Uid, GID: st.Gid, Revision: st.revision(),
-		})
+		list = append(list, st.version(n))
 		return true
 	})
 	slices.Reverse(list)
 	return list, told("list versions of", key, err)
+}
+
+// version describes version n, which st is of.
+func (st *stat) version(n int) backing.Version {
+	return backing.Version{N: n, Size: int64(st.Size), ModTime: time.Unix(st.Mtime.Sec, int64(st.Mtime.Nsec)),
+		Mode: fs.FileMode(st.perm()), UID: st.Uid, GID: st.Gid, Revision: st.revision()}
+}
+
+// StatVersion describes version n of key.
+func (s *Store) StatVersion(ctx context.Context, key backing.Key, n int) (backing.Version, error) {
+	if err := s.begin(key); err != nil {
+		return backing.Version{}, told("look at a version of", key, err)
+	}
+	defer s.end()
+	v, err := s.statVersion(key, n)
+	return v, told(fmt.Sprintf("look at version %d of", n), key, err)
+}
+
+func (s *Store) statVersion(key backing.Key, n int) (backing.Version, error) {
+	c, err := s.openVersion(key, n)
+	if err != nil {
+		return backing.Version{}, err
+	}
+	st, err := statFD(c.fd)
+	if err = errors.Join(err, c.Close()); err != nil {
+		return backing.Version{}, err
+	}
+	return st.version(n), nil
 }
 
 // eachVersion calls yield for the versions of key, newest first, until it

@@ -32,13 +32,41 @@ func (s *Store) Versions(ctx context.Context, key backing.Key) ([]backing.Versio
 		var n int
 		var a attributes
 		_, err = pgx.ForEachRow(rows, append([]any{&n}, a.fields()...), func() error {
-			list = append(list, backing.Version{N: n, Size: a.size, ModTime: time.Unix(0, a.mtime), Mode: fs.FileMode(a.mode),
-				UID: uint32(a.uid), GID: uint32(a.gid), Revision: revision(a.rev)})
+			list = append(list, a.version(n))
 			return nil
 		})
 		return err
 	})
 	return list, told("list versions of", key, err)
+}
+
+// version describes version n, which a is of.
+func (a *attributes) version(n int) backing.Version {
+	return backing.Version{N: n, Size: a.size, ModTime: time.Unix(0, a.mtime), Mode: fs.FileMode(a.mode),
+		UID: uint32(a.uid), GID: uint32(a.gid), Revision: revision(a.rev)}
+}
+
+// StatVersion describes version n of key.
+func (s *Store) StatVersion(ctx context.Context, key backing.Key, n int) (v backing.Version, err error) {
+	if err := s.begin(key); err != nil {
+		return v, told("look at a version of", key, err)
+	}
+	defer s.end()
+	err = s.call(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+		dir, name := at(key)
+		rows, err := conn.Query(ctx, "SELECT "+columns+" FROM ctxfs_versions WHERE dir = $1 AND name = $2 AND n = $3", dir, name, n)
+		if err != nil {
+			return err
+		}
+		var a attributes
+		err = one(rows, a.fields()...)
+		v = a.version(n)
+		return err
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = backing.ErrNotFound
+	}
+	return v, told(fmt.Sprintf("look at version %d of", n), key, err)
 }
 
 // versionedPage is how many keys one round trip asks for.

@@ -148,11 +148,18 @@ func checkMember(t testing.TB, s backing.Store, m backing.Meta) {
 		if v.Revision == m.Revision {
 			t.Fatalf("version %d of %s has the current revision", v.N, m.Key)
 		}
+		one, err := s.StatVersion(ctx, m.Key, v.N)
+		ok(t, err)
+		if one != v {
+			t.Fatalf("StatVersion says %+v, Versions %+v", one, v)
+		}
 		c, err := s.OpenVersion(ctx, m.Key, v.N)
 		ok(t, err)
 		if body := all(t, c); int64(len(body)) != v.Size {
 			t.Fatalf("version %d of %s has %d bytes, not %d", v.N, m.Key, len(body), v.Size)
 		}
+		_, err = s.StatVersion(ctx, m.Key, list[len(list)-1].N+1)
+		fails(t, err, backing.ErrNotFound)
 	}
 }
 
