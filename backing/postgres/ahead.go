@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// aheadWithin is the time between two contents of one directory within which
-	// the second says that somebody reads all of them.
+	// aheadWithin is the time after a listing of a directory, or a content of it,
+	// within which another content says that somebody reads all of them.
 	aheadWithin = 100 * time.Millisecond
 	// aheadMost and aheadSize bound what is then fetched at once: a number, and
 	// bytes.
@@ -51,6 +51,13 @@ func (a *ahead) begin(dir backing.Key, now time.Time) (wait <-chan struct{}, mor
 		a.running[dir] = make(chan struct{})
 	}
 	return nil, more
+}
+
+// listed notes that dir is listed.
+func (a *ahead) listed(dir backing.Key, now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.note(dir, now)
 }
 
 // note notes when dir was read. a.mu is held.

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -109,6 +110,7 @@ func (s *Store) ListCached(ctx context.Context, dir backing.Key, after string, l
 		case len(first) > 0:
 			err = s.learnAll(ctx, dir, first)
 		default:
+			s.ahead.listed(dir, time.Now())
 			return page, nil
 		}
 		if err != nil {
