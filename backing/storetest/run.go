@@ -86,7 +86,7 @@ func awaitDescriptors(t testing.TB, want int) {
 	defer tick.Stop()
 	for end := time.Now().Add(Deadline); ; <-tick.C {
 		got := descriptors(t)
-		if got == want {
+		if got <= want { // fewer where a connection of the test before had not quite ended
 			return
 		}
 		if time.Now().After(end) {
