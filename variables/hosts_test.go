@@ -2,9 +2,16 @@ package variables
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
+
+	"ctxfs/backing"
+	"ctxfs/room"
 )
 
 // sharing is a store that says that others write it too.
@@ -78,4 +85,66 @@ func TestATypeThatAnotherHostGivesIsSeen(t *testing.T) {
 	}
 	want(a, "k", Memory)
 	want(b, "k", Memory)
+}
+
+// between is a store in which something happens once, before the first put.
+type between struct {
+	sharing
+	happens func()
+}
+
+func (b *between) Put(ctx context.Context, key backing.Key, r io.Reader, o backing.PutOptions) (backing.Meta, error) {
+	if happens := b.happens; happens != nil {
+		b.happens = nil
+		happens()
+	}
+	return b.sharing.Put(ctx, key, r, o)
+}
+
+func TestAStreamThatTwoHostsBeginAtOnceKeepsWhatBothAppend(t *testing.T) {
+	for name, begin := range map[string]func(*Variables) error{
+		"by the library": func(v *Variables) error {
+			_, err := v.Append(bg, "log", nil, SetOptions{Scope: Global})
+			return err
+		},
+		"by opening": func(v *Variables) error {
+			f, _, err := v.Room().Write(bg, room.Caller{Agent: "b"}, "global/log",
+				room.Create{New: true, Flags: os.O_WRONLY | os.O_APPEND, Mode: 0o644})
+			if err != nil {
+				return err
+			}
+			return f.Close()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := openWorld(t, Options{})
+			a, err := New(sharing{w.store}, w.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := New(&between{sharing{w.store}, func() {
+				if _, err := a.Append(bg, "log", []byte("of a\n"), SetOptions{Scope: Global}); err != nil {
+					t.Error(err)
+				}
+			}}, w.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := errors.Join(a.Close(), b.Close()); err != nil {
+					t.Error(err)
+				}
+			}()
+			if err := begin(b); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := b.Append(bg, "log", []byte("of b\n"), SetOptions{Scope: Global}); err != nil {
+				t.Fatal(err)
+			}
+			text, err := os.ReadFile(filepath.Join(w.dir, "vars", "global", "log"))
+			if err != nil || string(text) != "of a\nof b\n" {
+				t.Fatalf("%q, %v", text, err)
+			}
+		})
+	}
 }

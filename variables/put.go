@@ -19,6 +19,7 @@ type value struct {
 	typ     Type // "" keeps that of the variable, or follows from the key
 	persist bool // a session variable becomes a file
 	checked bool // a json value is known to parse
+	first   bool // there is none yet, or the put is backing.ErrExists
 	mode    fs.FileMode
 	modTime time.Time // zero is now
 	by      room.Caller
@@ -33,6 +34,8 @@ func (v *Variables) put(ctx context.Context, val value) (state, error) {
 	inMemory := false
 	old, err := v.committed(ctx, val.name)
 	switch {
+	case err == nil && val.first:
+		return state{}, backing.ErrExists
 	case err == nil:
 		inMemory = old.cell != nil
 	case errors.Is(err, backing.ErrNotFound):
@@ -61,6 +64,19 @@ func (v *Variables) put(ctx context.Context, val value) (state, error) {
 		v.offDisk(left)
 	}
 	return s, err
+}
+
+// create puts val, of whose name there is no value yet. Where another host has
+// just made one, create returns that: what was appended to it stays.
+func (v *Variables) create(ctx context.Context, val value) (state, error) {
+	val.first = true
+	s, err := v.put(ctx, val)
+	if !errors.Is(err, backing.ErrExists) {
+		return s, err
+	}
+	v.labels.forget(val.name.scope)
+	v.known.forget(val.name)
+	return v.committed(ctx, val.name)
 }
 
 // committed is state without what is only being written. Its zero is returned
@@ -143,6 +159,9 @@ func (v *Variables) putDurable(ctx context.Context, val value, typ Type, said bo
 	}
 	defer v.known.forget(n)
 	o := backing.PutOptions{Mode: val.mode, ModTime: val.modTime}
+	if val.first {
+		o.If = backing.Absent
+	}
 	if old.cell != nil && o.Mode == 0 {
 		o.Mode = old.mode
 	}

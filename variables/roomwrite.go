@@ -81,7 +81,7 @@ func (v *Variables) begin(ctx context.Context, n name, c room.Caller, o room.Cre
 	defer v.lock(n)()
 	s, err := v.committed(ctx, n)
 	if errors.Is(err, backing.ErrNotFound) {
-		return v.put(ctx, value{name: n, typ: Stream, mode: mode, by: c})
+		return v.create(ctx, value{name: n, typ: Stream, mode: mode, by: c})
 	}
 	return s, err
 }

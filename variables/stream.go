@@ -27,7 +27,7 @@ func (v *Variables) Append(ctx context.Context, key string, p []byte, o SetOptio
 	defer unlock()
 	s, err := v.committed(ctx, n)
 	if errors.Is(err, backing.ErrNotFound) {
-		s, err = v.put(ctx, val)
+		s, err = v.create(ctx, val)
 	}
 	if err != nil {
 		return Ref{}, err
