@@ -159,17 +159,15 @@ func TestAWriteWhoseChangeMayBeForgottenIsNotDoneAgain(t *testing.T) {
 	other := closing(t, openStore(t, url, Options{Keep: time.Nanosecond}))
 	mustPut(t, s, "a", "first\n")
 	lose := once(pgtest.LoseAnswer, "second")
-	lost := false
 	proxy.OnQuery(func(sent []byte) pgtest.Fault {
-		if fault := lose(sent); fault != pgtest.Pass {
-			lost = true
-			return fault
+		// Only what asks for the write: the end of the write itself may come in
+		// a piece of its own, and must not wait for its change to be forgotten.
+		if bytes.Contains(sent, []byte("fence")) {
+			for read(t, other, "a") != "first\nsecond\n" || changesOf(t, other) > 0 {
+				must(t, other.sweep(context.Background()))
+			}
 		}
-		for lost && changesOf(t, other) > 0 {
-			must(t, other.sweep(context.Background()))
-		}
-		lost = false
-		return pgtest.Pass
+		return lose(sent)
 	})
 	_, err := s.Append(context.Background(), "a", []byte("second\n"))
 	if got := read(t, other, "a"); !errors.Is(err, backing.ErrUnknown) || got != "first\nsecond\n" {

@@ -157,6 +157,8 @@ func (c *Cluster) init(o Options) error {
 	var conf bytes.Buffer
 	fmt.Fprintf(&conf, "listen_addresses = ''\nunix_socket_directories = '%s'\n", c.dir)
 	conf.WriteString("max_connections = 200\nshared_buffers = 32MB\nrestart_after_crash = off\n")
+	// What a killed server leaves goes with its directory.
+	conf.WriteString("dynamic_shared_memory_type = mmap\n")
 	if !o.Durable {
 		// Commits are still handed to the kernel: a killed server loses none.
 		conf.WriteString("fsync = off\nfull_page_writes = off\n")
