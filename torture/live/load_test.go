@@ -128,8 +128,8 @@ type load struct {
 }
 
 func loads() []load {
-	if *full { // two builds, two runs of each
-		return []load{{false, 64, work{For: *long / 4}}, {true, 64, work{For: *long / 4}}}
+	if *full {
+		return []load{{false, 64, work{For: *long}}, {true, 64, work{For: *long}}}
 	}
 	return []load{{raced(), 8, work{Rounds: 25}}}
 }

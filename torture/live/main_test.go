@@ -18,7 +18,7 @@ import (
 
 var (
 	full = flag.Bool("live.full", false, "everything, and not only what is fast")
-	long = flag.Duration("live.for", 10*time.Minute, "how long the load test runs with -live.full")
+	long = flag.Duration("live.for", 10*time.Minute, "how long the load test runs with each build, with -live.full")
 	seed = flag.Uint64("live.seed", 1, "of what is done at random")
 )
 
