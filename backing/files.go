@@ -91,10 +91,13 @@ type File interface {
 	Sync() error
 	Stat() (Meta, error)
 	// Fd returns the descriptor, valid until Close: for fallocate, lseek,
-	// copy_file_range and locks; the greatest uintptr where the file lies in
-	// no file system.
+	// copy_file_range and locks; NoDescriptor where the file lies in no file
+	// system of this host.
 	Fd() uintptr
 }
+
+// NoDescriptor is the Fd of a [File] that has none.
+const NoDescriptor = ^uintptr(0)
 
 // FSStat is the fill of a file system.
 type FSStat struct {

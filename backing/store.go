@@ -176,15 +176,15 @@ type Store interface {
 	// change.
 	SetAttr(ctx context.Context, key Key, c AttrChange) (Meta, error)
 
-	// Remove removes the object at key, durably; ErrNotFound, ErrIsDir. If
-	// rev is not empty it must be current, else ErrConflict. Its versions
-	// stay.
+	// Remove removes the object at key, durably; ErrNotFound, ErrIsDir,
+	// ErrUnknown. If rev is not empty it must be current, else ErrConflict.
+	// Its versions stay.
 	Remove(ctx context.Context, key Key, rev Revision) error
 
 	// MakeDir makes a directory, durably, in an existing one; ErrExists.
 	MakeDir(ctx context.Context, key Key, mode fs.FileMode) (Meta, error)
 
-	// RemoveDir removes an empty directory; ErrNotEmpty.
+	// RemoveDir removes an empty directory; ErrNotEmpty, ErrUnknown.
 	RemoveDir(ctx context.Context, key Key) error
 
 	// Versions lists the kept versions of key, oldest first; none is no

@@ -110,8 +110,7 @@ func (d *draft) write(f *FS, in *fuse.WriteIn, data []byte) (uint32, fuse.Status
 		n, err = d.WriteAt(data, int64(in.Offset))
 	}
 	if err != nil {
-		f.refuse(d, err)
-		return 0, f.status("write", d.place.full, err)
+		return 0, f.refuse(d, "write", err)
 	}
 	return uint32(n), fuse.OK
 }
@@ -132,17 +131,15 @@ func (f *FS) flush(d *draft, h *fuse.InHeader) fuse.Status {
 	if err == nil || held() || f.heldByAnyone(d) {
 		return d.told(fuse.OK) // what is missing may still be written
 	}
-	f.refuse(d, err)
-	return d.told(f.status("close", d.place.full, err))
+	return d.told(f.refuse(d, "close", err))
 }
 
 // decide commits d, and tells what stands against it.
 func (f *FS) decide(d *draft) fuse.Status {
-	err := f.commit(d)
-	if err != nil {
-		f.refuse(d, err)
+	if err := f.commit(d); err != nil {
+		return f.refuse(d, "commit", err)
 	}
-	return f.status("commit", d.place.full, err)
+	return fuse.OK
 }
 
 // commit publishes d: when it returns, the name leads to the new version.
@@ -185,10 +182,11 @@ func (f *FS) publish(d *draft, commit func() error) error {
 // rejected is how the name of a refused draft ends, after that of its file.
 const rejected = ".rej"
 
-// refuse lets the room keep what was refused, and shows where.
-func (f *FS) refuse(d *draft, err error) {
+// refuse lets the room keep what was refused and say why, and shows where.
+func (f *FS) refuse(d *draft, op string, err error) fuse.Status {
 	d.Refuse(f.ctx, err)
 	f.notify.appeared(d.dir, d.name+rejected)
+	return f.unexplained(op, d.place.full, err)
 }
 
 // letGo closes a handle. With the last one the draft ends: what was not

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"syscall"
 	"time"
 
@@ -35,8 +36,17 @@ var errnos = []struct {
 }
 
 // status is the one place where an error becomes an errno. What nobody
-// expected is a fault: it is logged here and becomes EIO.
+// expected is a fault: it is logged, becomes EIO, and .ctxfs/errors says why.
 func (f *FS) status(op, path string, err error) fuse.Status {
+	st := f.unexplained(op, path, err)
+	if fault(syscall.Errno(st)) && !isRefusal(err) {
+		f.explain(path, syscall.Errno(st), err)
+	}
+	return st
+}
+
+// unexplained is status where the reason is in .ctxfs/errors already.
+func (f *FS) unexplained(op, path string, err error) fuse.Status {
 	if err == nil {
 		return fuse.OK
 	}
@@ -49,11 +59,10 @@ func (f *FS) status(op, path string, err error) fuse.Status {
 		f.stats.faults.Add(1)
 		f.log.Error("a request failed", "op", op, "path", path, "errno", errno.Error(), "err", err)
 	}
-	if errno == syscall.ETIMEDOUT {
-		f.outOfReach(path, err)
-	}
 	return fuse.Status(errno)
 }
+
+func isRefusal(err error) bool { return errors.As(err, new(*codec.Refusal)) }
 
 func errnoOf(err error) syscall.Errno {
 	for _, e := range errnos {
@@ -66,22 +75,47 @@ func errnoOf(err error) syscall.Errno {
 	return errno
 }
 
-// outOfReachEvery is the time between two lines in .ctxfs/errors that the store
-// is out of reach: a walk of many files finds that out at each of them.
-const outOfReachEvery = 10 * time.Second
+// explainEvery is the time between two lines in .ctxfs/errors of faults with the
+// same errno: a walk of many files meets them at each.
+const explainEvery = 10 * time.Second
 
-// outOfReach tells in .ctxfs/errors why a store did not answer in time: programs
-// see the errno only.
-func (f *FS) outOfReach(path string, err error) {
+// explained remembers when faults were told of.
+type explained struct {
+	mu   sync.Mutex // guards last
+	last map[syscall.Errno]time.Time
+}
+
+// due reports whether a fault is to be told at the time now, and notes it.
+func (e *explained) due(errno syscall.Errno, now time.Time) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if last, ok := e.last[errno]; ok && now.Sub(last) < explainEvery {
+		return false
+	}
+	if e.last == nil {
+		e.last = map[syscall.Errno]time.Time{}
+	}
+	e.last[errno] = now
+	return true
+}
+
+// explain tells the mount's owner in .ctxfs/errors why the store failed:
+// programs see the errno only.
+func (f *FS) explain(path string, errno syscall.Errno, err error) {
 	now := time.Now()
-	last := f.unreached.Load()
-	if now.UnixNano()-last < int64(outOfReachEvery) || !f.unreached.CompareAndSwap(last, now.UnixNano()) {
+	if !f.explained.due(errno, now) {
 		return
 	}
-	f.o.Journal.Refuse(codec.Refusal{Errno: syscall.ETIMEDOUT, Path: path,
-		Reason: "the store does not answer: " + err.Error(),
-		Fix:    "see whether its server runs and can be reached; then do it again, the mount needs no restart"},
-		room.Caller{UID: f.uid}, now)
+	r := codec.Refusal{Errno: errno, Path: path, Reason: "the store failed: " + err.Error(),
+		Fix: "see what the disk or the server below the store says; then do it again, the mount needs no restart"}
+	switch errno {
+	case syscall.ETIMEDOUT:
+		r.Reason = "the store does not answer: " + err.Error()
+		r.Fix = "see whether its server runs and can be reached; then do it again, the mount needs no restart"
+	case syscall.ENOSPC, syscall.EDQUOT:
+		r.Fix = "make room where the store is; then do it again"
+	}
+	f.o.Journal.Refuse(r, room.Caller{UID: f.uid}, now)
 }
 
 // fault tells errors of the medium from those that the caller made.

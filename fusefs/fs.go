@@ -69,8 +69,8 @@ type FS struct {
 	left   chan struct{} // closed when Leave has come to its end
 
 	detached      atomic.Bool
-	noPassthrough atomic.Bool  // the kernel has refused it once
-	unreached     atomic.Int64 // when outOfReach told of it last, in ns since 1970
+	noPassthrough atomic.Bool // the kernel has refused it once
+	explained     explained
 }
 
 func newFS(o Options) *FS {

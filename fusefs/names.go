@@ -1,12 +1,14 @@
 package fusefs
 
 import (
+	"errors"
 	"io/fs"
 	"syscall"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 
+	"ctxfs/backing"
 	"ctxfs/room"
 )
 
@@ -44,7 +46,7 @@ func (f *FS) Rmdir(cancel <-chan struct{}, h *fuse.InHeader, name string) fuse.S
 		return st
 	}
 	if err := p.room.RemoveDir(f.ctx, f.named(h), p.path()); err != nil {
-		f.notify.changed(p.full, false) // see Rename
+		f.unsure(err, p.full)
 		return f.status("rmdir", p.full, err)
 	}
 	f.tree.drop(dir, name)
@@ -59,7 +61,7 @@ func (f *FS) Unlink(cancel <-chan struct{}, h *fuse.InHeader, name string) fuse.
 	}
 	f.keepOpened(dir, name)
 	if err := p.room.Remove(f.ctx, f.named(h), p.path()); err != nil {
-		f.notify.changed(p.full, false) // see Rename
+		f.unsure(err, p.full)
 		return f.status("unlink", p.full, err)
 	}
 	f.tree.drop(dir, name)
@@ -88,9 +90,7 @@ func (f *FS) Rename(cancel <-chan struct{}, in *fuse.RenameIn, oldName, newName 
 	// nowhere then.
 	moved := f.tree.find(oldDir, oldName)
 	if err := from.room.Rename(f.ctx, f.named(&in.InHeader), from.path(), to.path(), uint(in.Flags)); err != nil {
-		// It may have happened all the same: where only a sync failed.
-		f.notify.changed(from.full, false)
-		f.notify.changed(to.full, false)
+		f.unsure(err, from.full, to.full)
 		return f.status("rename", to.full, err)
 	}
 	info, err := to.room.Stat(f.ctx, to.path())
@@ -103,6 +103,17 @@ func (f *FS) Rename(cancel <-chan struct{}, in *fuse.RenameIn, oldName, newName 
 	f.notify.later(oldDir, oldName)
 	f.notify.later(newDir, newName)
 	return fuse.OK
+}
+
+// unsure has the kernel look again at paths that have changed though err was
+// told, as where only the sync of a rename failed.
+func (f *FS) unsure(err error, paths ...string) {
+	if !errors.Is(err, backing.ErrUnknown) {
+		return
+	}
+	for _, path := range paths {
+		f.notify.changed(path, false)
+	}
 }
 
 // movedAs takes over info, of what a rename has put in another place, where n

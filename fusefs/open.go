@@ -165,9 +165,6 @@ func (f *FS) sameAsJudged(n *node, w room.File) bool {
 	return err == nil && m.Mode.Perm() == is.Mode.Perm() && m.UID == is.UID && m.GID == is.GID
 }
 
-// noDescriptor is that of a file which lies in no file system of this host.
-const noDescriptor = ^uintptr(0)
-
 func (f *FS) addPlain(n *node, p place, w room.File, flags uint32, out *fuse.OpenOut) fuse.Status {
 	file, ok := w.(backing.File)
 	if !ok {
@@ -181,7 +178,7 @@ func (f *FS) addPlain(n *node, p place, w room.File, flags uint32, out *fuse.Ope
 	if _, ok := file.(room.Appender); ok {
 		out.OpenFlags = fuse.FOPEN_DIRECT_IO // the kernel can't know what becomes of a write
 	}
-	if flags&syscall.O_APPEND != 0 && h.writes && file.Fd() == noDescriptor {
+	if flags&syscall.O_APPEND != 0 && h.writes && file.Fd() == backing.NoDescriptor {
 		// A write that begins in a page which the kernel has not read is sent
 		// in two, one for each page; another host might append in between.
 		out.OpenFlags = fuse.FOPEN_DIRECT_IO

@@ -194,7 +194,7 @@ func TestReadersSeeTheHistoryGrow(t *testing.T) {
 	if _, err := f.WriteAt([]byte("{}\n"), off); !errors.Is(err, syscall.EBADF) {
 		t.Errorf("write to a handle for reading: %v", err)
 	}
-	if f.Fd() == 0 || f.Fd() == ^uintptr(0) {
+	if f.Fd() == 0 || f.Fd() == backing.NoDescriptor {
 		t.Errorf("descriptor %d", f.Fd())
 	}
 	b.ok(f.Close())

@@ -130,10 +130,7 @@ func (p *pass) copyObject(ctx context.Context, s backing.Meta, d *backing.Meta) 
 	if _, err := p.dress(ctx, s, m); err != nil {
 		return err
 	}
-	p.changed(&p.stats.Objects)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.stats.Bytes += s.Size
+	p.copied(&p.stats.Objects, s.Size)
 	return nil
 }
 

@@ -163,6 +163,14 @@ func (p *pass) changed(count *int) {
 	}
 }
 
+// copied notes that size bytes were not the same.
+func (p *pass) copied(count *int, size int64) {
+	p.changed(count)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stats.Bytes += size
+}
+
 func (p *pass) leftOut(key backing.Key, why string) {
 	if !p.first || p.o.LeftOut == nil {
 		return

@@ -91,10 +91,7 @@ func (p *pass) version(ctx context.Context, key backing.Key, s, d backing.Versio
 	if err = errors.Join(p.disturbed(err), c.Close()); err != nil {
 		return err
 	}
-	p.changed(&p.stats.Versions)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.stats.Bytes += s.Size
+	p.copied(&p.stats.Versions, s.Size)
 	return nil
 }
 

@@ -155,7 +155,7 @@ func (f *file) Stat() (backing.Meta, error) {
 
 // Fd implements [backing.File]: no descriptor, upon which system calls answer
 // EBADF.
-func (f *file) Fd() uintptr { return ^uintptr(0) }
+func (f *file) Fd() uintptr { return backing.NoDescriptor }
 
 // Close implements [io.Closer].
 func (f *file) Close() error {

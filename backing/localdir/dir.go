@@ -77,7 +77,7 @@ func (s *Store) RemoveDir(ctx context.Context, key backing.Key) error {
 	if err := unix.Unlinkat(parent, key.Name(), unix.AT_REMOVEDIR); err != nil {
 		return told("remove directory", key, err)
 	}
-	return told("remove directory", key, s.fsync(parent))
+	return told("remove directory", key, uncertain(s.fsync(parent)))
 }
 
 // parent opens the directory that holds key. Below backing.Own directories

@@ -60,3 +60,12 @@ func wordFor(errno syscall.Errno) error {
 	}
 	return nil
 }
+
+// uncertain is the error of a change that has happened, and whose sync has
+// failed with err.
+func uncertain(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: sync directory: %w", backing.ErrUnknown, err)
+}

@@ -161,10 +161,7 @@ func (s *Store) rename(from, to backing.Key, flags uint) error {
 	if derr := synced(); err == nil {
 		err = derr
 	}
-	if err != nil {
-		return fmt.Errorf("%w: sync directory: %w", backing.ErrUnknown, err)
-	}
-	return nil
+	return uncertain(err)
 }
 
 // Unlink removes a file, symbolic link, fifo or device. It is not made

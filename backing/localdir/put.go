@@ -216,10 +216,7 @@ func (p *put) publish() error {
 	}
 	p.published = true
 	p.s.appends.replaced(p.key)
-	if err := p.s.fsync(p.dir); err != nil {
-		return fmt.Errorf("%w: sync directory: %w", backing.ErrUnknown, err)
-	}
-	return nil
+	return uncertain(p.s.fsync(p.dir))
 }
 
 // rename moves the staged file to the key in one step.

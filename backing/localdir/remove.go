@@ -41,7 +41,7 @@ func (s *Store) remove(key backing.Key, rev backing.Revision) error {
 		return err
 	}
 	s.appends.replaced(key)
-	return s.fsync(dir)
+	return uncertain(s.fsync(dir))
 }
 
 // unlink removes a name that is no directory, whatever it is.

@@ -305,15 +305,25 @@ func TestAMakeDirThatFailsLeavesNoDirectory(t *testing.T) {
 	}
 }
 
-func TestARenameThatFailsToSyncIsUnknown(t *testing.T) {
+func TestAChangeOfNamesThatFailsToSyncIsUnknown(t *testing.T) {
 	dir := realDir(t)
 	s := openStore(t, dir, Options{})
 	defer s.Close()
+	ctx := context.Background()
 	putString(t, s, "a", "1", backing.PutOptions{})
+	putString(t, s, "b", "1", backing.PutOptions{})
+	_, err := s.MakeDir(ctx, "d", 0o755)
+	must(t, err)
 	s.fsync = func(int) error { return unix.EIO }
-	err := s.Rename(context.Background(), "a", "b", 0)
-	wantErr(t, err, unix.EIO)
-	wantErr(t, err, backing.ErrUnknown)
+	for what, err := range map[string]error{
+		"rename":           s.Rename(ctx, "a", "c", 0),
+		"remove":           s.Remove(ctx, "b", ""),
+		"remove directory": s.RemoveDir(ctx, "d"),
+	} {
+		t.Log(what)
+		wantErr(t, err, unix.EIO)
+		wantErr(t, err, backing.ErrUnknown)
+	}
 }
 
 func TestAnUploadThatFailedToSyncIsNotTriedAgain(t *testing.T) {

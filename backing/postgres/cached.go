@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"ctxfs/backing"
@@ -120,7 +119,7 @@ func (s *Store) ListCached(ctx context.Context, dir backing.Key, after string, l
 	return s.List(ctx, dir, after, limit)
 }
 
-const membersSQL = `SELECT name, is_dir, ` + columns + ` FROM ctxfs_objects WHERE dir = $1 AND name = ANY($2)`
+const membersSQL = `SELECT ` + memberColumns + ` FROM ctxfs_objects WHERE dir = $1 AND name = ANY($2)`
 
 // learnAll looks at members of dir in one round trip.
 func (s *Store) learnAll(ctx context.Context, dir backing.Key, doubtful []cache.Doubtful) error {
@@ -139,15 +138,7 @@ func (s *Store) learnAll(ctx context.Context, dir backing.Key, doubtful []cache.
 		if err != nil {
 			return err
 		}
-		var name []byte
-		var isDir bool
-		var a attributes
-		_, err = pgx.ForEachRow(rows, append([]any{&name, &isDir}, a.fields()...), func() error {
-			m := a.meta(dir.Join(string(name)), isDir)
-			found[m.Key] = m
-			return nil
-		})
-		return err
+		return eachMember(rows, dir, func(m backing.Meta) { found[m.Key] = m })
 	})
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ func (s *Store) List(ctx context.Context, dir backing.Key, after string, limit i
 // listSQL lists. The top is a member of itself, by the empty name; Own is not
 // shown.
 const listSQL = `
-SELECT name, is_dir, ` + columns + ` FROM ctxfs_objects
+SELECT ` + memberColumns + ` FROM ctxfs_objects
 WHERE dir = $1 AND name > $2 AND NOT (dir = '' AND name IN ('', '` + backing.Own + `'))
 ORDER BY name LIMIT $3`
 
@@ -52,16 +52,24 @@ func (s *Store) list(ctx context.Context, dir backing.Key, after string, limit i
 			if err != nil {
 				return err
 			}
-			var name []byte
-			var isDir bool
-			var a attributes
-			_, err = pgx.ForEachRow(rows, append([]any{&name, &isDir}, a.fields()...), func() error {
-				page = append(page, a.meta(dir.Join(string(name)), isDir))
-				return nil
-			})
-			return err
+			return eachMember(rows, dir, func(m backing.Meta) { page = append(page, m) })
 		})
 	return page, err
+}
+
+// memberColumns are what eachMember reads.
+const memberColumns = `name, is_dir, ` + columns
+
+// eachMember calls f for the members of dir that rows are.
+func eachMember(rows pgx.Rows, dir backing.Key, f func(backing.Meta)) error {
+	var name []byte
+	var isDir bool
+	var a attributes
+	_, err := pgx.ForEachRow(rows, append([]any{&name, &isDir}, a.fields()...), func() error {
+		f(a.meta(dir.Join(string(name)), isDir))
+		return nil
+	})
+	return err
 }
 
 // inDir runs what queue adds in one round trip with a look at dir, which must

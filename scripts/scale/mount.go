@@ -25,18 +25,11 @@ type mounted struct {
 
 // ofMount measures through a mount, which makes its index where there is none.
 func ofMount(ctx context.Context, s settings) (err error) {
-	m, err := mount(ctx, s)
+	m, err := indexedMount(ctx, s)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.end()) }()
-	before, err := m.loadNow(ctx)
-	if err != nil {
-		return err
-	}
-	if err := m.indexed(ctx, before); err != nil {
-		return err
-	}
 	if err := m.lists(ctx); err != nil {
 		return err
 	}
@@ -52,6 +45,22 @@ func ofMount(ctx context.Context, s settings) (err error) {
 	}
 	say("mount: files seen by it", "%d", n)
 	return m.memory("after the walks")
+}
+
+// indexedMount is a mount whose index has all entries.
+func indexedMount(ctx context.Context, s settings) (*mounted, error) {
+	m, err := mount(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	before, err := m.loadNow(ctx)
+	if err == nil {
+		err = m.indexed(ctx, before)
+	}
+	if err != nil {
+		return nil, errors.Join(err, m.end())
+	}
+	return m, nil
 }
 
 func mount(ctx context.Context, s settings) (*mounted, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -119,18 +120,11 @@ func words(ctx context.Context, conn *pgx.Conn) (rare, common string, err error)
 // ofIndex asks the index of a mount, with a process for each question, as a
 // user does.
 func ofIndex(ctx context.Context, s settings, all []question) (err error) {
-	m, err := mount(ctx, s)
+	m, err := indexedMount(ctx, s)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.end()) }()
-	before, err := m.loadNow(ctx)
-	if err != nil {
-		return err
-	}
-	if err := m.indexed(ctx, before); err != nil {
-		return err
-	}
 	err = s.times("ctxfs: start of the command alone", func() error { return m.run(ctx, nil, "--version") })
 	if err != nil {
 		return err
@@ -143,8 +137,9 @@ func ofIndex(ctx context.Context, s settings, all []question) (err error) {
 		err := s.times("ctxfs search: "+q.what, func() error {
 			out.Reset()
 			err := m.run(ctx, &out, append([]string{"search", "--store", m.point()}, q.args...)...)
-			if err != nil && q.args[0] == "--regex" { // it found nothing, as it should
-				return nil
+			var exit *exec.ExitError
+			if q.args[0] == "--regex" && errors.As(err, &exit) && exit.ExitCode() == 1 {
+				return nil // it found nothing, as it should
 			}
 			return err
 		})
