@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -136,12 +135,7 @@ func ofIndex(ctx context.Context, s settings, all []question) (err error) {
 		var out strings.Builder
 		err := s.times("ctxfs search: "+q.what, func() error {
 			out.Reset()
-			err := m.run(ctx, &out, append([]string{"search", "--store", m.point()}, q.args...)...)
-			var exit *exec.ExitError
-			if q.args[0] == "--regex" && errors.As(err, &exit) && exit.ExitCode() == 1 {
-				return nil // it found nothing, as it should
-			}
-			return err
+			return m.run(ctx, &out, append([]string{"search", "--store", m.point()}, q.args...)...)
 		})
 		if err != nil {
 			return fmt.Errorf("%w\n%s", err, out.String())
