@@ -1,6 +1,8 @@
 package entries
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -111,5 +113,46 @@ func TestASaveOfWhatAnotherHostRemovesMakesItAnew(t *testing.T) {
 	cur, err := b.current(ctx, mustPlace(t, one))
 	if err != nil || string(cur.content) != text {
 		t.Errorf("it is %q, %v", cur.content, err)
+	}
+}
+
+// behind is a store that has not yet heard of the entry one, which another host
+// has put.
+type behind struct{ backing.Store }
+
+func (b behind) StatCached(ctx context.Context, key backing.Key) (backing.Meta, error) {
+	if key == one {
+		return backing.Meta{}, backing.ErrNotFound
+	}
+	return b.Stat(ctx, key)
+}
+
+func (b behind) ListCached(ctx context.Context, dir backing.Key, after string, limit int) ([]backing.Meta, error) {
+	return b.List(ctx, dir, after, limit)
+}
+
+func TestAnEntryOfWhichAHostHasNotHeardIsNeitherMadeNorLost(t *testing.T) {
+	b := newBench(t)
+	b.mustSave(alice, one, valid)
+	late, err := New(behind{b.store}, Options{Log: slog.New(slog.DiscardHandler), Journal: b.journal, Now: b.at})
+	b.ok(err)
+	defer func() { b.ok(late.Close()) }()
+	if _, _, err := late.Write(ctx, bob, one, room.Create{New: true, Exclusive: true, Mode: 0o644}); !errors.Is(err, backing.ErrExists) {
+		t.Errorf("O_EXCL: %v", err)
+	}
+	f, _, err := late.Write(ctx, bob, one, room.Create{New: true, Mode: 0o644})
+	b.ok(err)
+	d := f.(*draft)
+	_, err = d.WriteAt([]byte(strings.ReplaceAll(valid, "Text.", "Of bob.")), 0)
+	b.ok(err)
+	b.ok(d.Commit(ctx))
+	b.ok(d.Close())
+	kept, err := b.store.Versions(ctx, one)
+	if err != nil || len(kept) != 1 {
+		t.Errorf("%d versions are kept, %v", len(kept), err)
+	}
+	cur, err := b.current(ctx, mustPlace(t, one))
+	if err != nil || len(codec.ChangelogLines(cur.content)) != 1 || !strings.Contains(string(cur.content), "Of bob.") {
+		t.Errorf("%s, %v", cur.content, err)
 	}
 }

@@ -54,3 +54,28 @@ func TestWhyTheStoreFailedIsToldInErrors(t *testing.T) {
 		}
 	}
 }
+
+// full is a room whose store has no room for what is saved.
+type full struct{ *entries.Entries }
+
+type fullDraft struct{ room.Draft }
+
+func (s full) Write(ctx context.Context, c room.Caller, path string, o room.Create) (room.File, room.Info, error) {
+	f, info, err := s.Entries.Write(ctx, c, path, o)
+	if d, ok := f.(room.Draft); ok {
+		f = fullDraft{d}
+	}
+	return f, info, err
+}
+
+func (fullDraft) Commit(context.Context) error { return fmt.Errorf("stage: %w", unix.ENOSPC) }
+
+func TestWhatADraftHasToldIsNotToldAgain(t *testing.T) {
+	m := mount(t, func(o *fusefs.Options) { o.Root = full{o.Root.(*entries.Entries)} })
+	if err := os.WriteFile(m.path("a", name1), []byte("---\ntype: finding\n---\ntext\n"), 0o644); !errors.Is(err, unix.ENOSPC) {
+		t.Fatal(err)
+	}
+	if told := m.read(".ctxfs/errors"); strings.Count(told, "\n") != 1 || !strings.Contains(told, "ENOSPC") {
+		t.Errorf("told: %s", told)
+	}
+}

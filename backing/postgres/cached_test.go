@@ -239,3 +239,30 @@ func TestManyReadersAndWritersOfTwoHostsAgree(t *testing.T) {
 		}
 	}
 }
+
+// The write comes to the server after it was looked at, and before it is asked
+// for.
+func TestWhatWasLearnedBeforeALateWriteIsForgotten(t *testing.T) {
+	ctx := context.Background()
+	url := pgtest.Schema(t)
+	proxy := pgtest.NewProxy(t)
+	s := closing(t, hearing(t, openStore(t, proxy.Through(t, url), Options{})))
+	mustPut(t, s, "a", "first")
+	_, err := s.ListCached(ctx, "", "", 10)
+	must(t, err)
+	lose := once(pgtest.DelayQuery, "second")
+	asked := once(pgtest.LoseQuery, "fence")
+	proxy.OnQuery(func(sent []byte) pgtest.Fault {
+		if asked(sent) != pgtest.Pass {
+			if m, err := s.StatCached(ctx, "a"); err != nil || m.Size != int64(len("first")) {
+				t.Errorf("before: %+v, %v", m, err)
+			}
+			proxy.Release()
+		}
+		return lose(sent)
+	})
+	put := mustPut(t, s, "a", "second")
+	if m, err := s.StatCached(ctx, "a"); err != nil || m.Revision != put.Revision {
+		t.Errorf("%+v, not %+v, %v", m, put, err)
+	}
+}
