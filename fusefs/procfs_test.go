@@ -116,18 +116,20 @@ func TestLabelsOfAnExecAreReadAnew(t *testing.T) {
 	}
 	t.Cleanup(func() { cmd.Process.Signal(syscall.SIGKILL); cmd.Wait() })
 	who, pid, uid := newIdentities(""), uint32(cmd.Process.Pid), uint32(os.Getuid())
-	if agent, _ := who.of(pid, uid); agent != "before" {
-		t.Fatalf("before the exec: %q", agent)
+	await := func(want string) {
+		t.Helper()
+		deadline := time.Now().Add(5 * time.Second)
+		for agent := ""; agent != want; agent, _ = who.of(pid, uid) {
+			if time.Now().After(deadline) {
+				t.Fatalf("it is %q, not %q", agent, want)
+			}
+		}
 	}
+	await("before") // an exec that has just succeeded shows no environment yet
 	if err := in.Close(); err != nil {
 		t.Fatal(err)
 	}
-	deadline := time.Now().Add(5 * time.Second)
-	for agent := ""; agent != "after"; agent, _ = who.of(pid, uid) {
-		if time.Now().After(deadline) {
-			t.Fatalf("after the exec still %q", agent)
-		}
-	}
+	await("after")
 }
 
 func TestALookThatGetsNoAnswerEnds(t *testing.T) {

@@ -7,9 +7,11 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"ctxfs/backing"
+	"ctxfs/entries"
 	"ctxfs/fusefs"
 	"ctxfs/room"
 )
@@ -71,5 +73,64 @@ func TestOneThatOpensAVersionThatIsNoLongerKeptGetsOneWhole(t *testing.T) {
 	m.must(errors.Join(err, r.Close()))
 	if old, next := strings.Count(string(b), "old line\n"), strings.Count(string(b), "new line\n"); old+next != 300_000 || old*next != 0 {
 		t.Errorf("it has %d lines of the old version and %d of the new one", old, next)
+	}
+}
+
+// slowly is a room with something between the look at who has an entry open and
+// its commit.
+type slowly struct {
+	*entries.Entries
+	between atomic.Pointer[func()]
+}
+
+type slowDraft struct {
+	room.Draft
+	r *slowly
+}
+
+func (r *slowly) Write(ctx context.Context, c room.Caller, path string, o room.Create) (room.File, room.Info, error) {
+	f, info, err := r.Entries.Write(ctx, c, path, o)
+	if d, ok := f.(room.Draft); ok {
+		f = &slowDraft{d, r}
+	}
+	return f, info, err
+}
+
+func (d *slowDraft) Commit(ctx context.Context) error {
+	if between := d.r.between.Swap(nil); between != nil {
+		(*between)()
+	}
+	return d.Draft.Commit(ctx)
+}
+
+// An amendment replaces its writer's own commit, which no room keeps then.
+func TestAVersionThatItsWriterAmendsIsReadToItsEnd(t *testing.T) {
+	s := &slowly{}
+	m := mount(t, func(o *fusefs.Options) {
+		s.Entries = o.Root.(*entries.Entries)
+		o.Root = s
+	})
+	path := m.path("a", name1)
+	first := entry("first\n")
+	w, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
+	m.must(err)
+	defer w.Close()
+	_, err = w.WriteString(first)
+	m.must(errors.Join(err, w.Sync()))
+	opened := make(chan *os.File, 1)
+	open := func() {
+		r, err := os.Open(path)
+		if err != nil {
+			t.Error(err)
+		}
+		opened <- r
+	}
+	s.between.Store(&open)
+	_, err = w.WriteString("and more\n")
+	m.must(errors.Join(err, w.Sync()))
+	r := <-opened
+	defer r.Close()
+	if b, err := io.ReadAll(r); err != nil || string(b) != first {
+		t.Errorf("%q, %v", b, err)
 	}
 }
