@@ -9,15 +9,14 @@ import (
 	"strings"
 
 	"ctxfs/backing"
+	"ctxfs/entries"
+	"ctxfs/memories"
 	"ctxfs/room"
 	"ctxfs/transfer"
 )
 
 // What only the host that has it can finish, and why it is not copied.
 const (
-	outboxLog    backing.Key = backing.Own + "/log/outbox"
-	supersedeLog backing.Key = backing.Own + "/log/supersede"
-
 	leftOutbox    = "entries wait there for the backend of the memories: mount the source with --memory-backend until it has them"
 	leftSupersede = "superseded entries are still to be marked: mount the source, which does that, and copy again"
 	leftOnHost    = "it has files of this host that are no entries (drafts, attachments): copy those that you need yourself"
@@ -28,19 +27,19 @@ func leaveUndone(ctx context.Context, l Location, src transfer.Store, part func(
 	if l.Remote() {
 		return leaveLocal(l, leave)
 	}
-	if part(outboxLog.Dir()) {
+	if part(memories.OutboxDir.Dir()) {
 		return nil
 	}
-	waits, err := holdsFiles(ctx, src, outboxLog)
+	waits, err := holdsFiles(ctx, src, memories.OutboxDir)
 	if err != nil {
 		return err
 	}
 	if waits {
-		leave(string(outboxLog), leftOutbox)
+		leave(string(memories.OutboxDir), leftOutbox)
 	}
-	_, err = src.Stat(ctx, supersedeLog)
+	_, err = src.Stat(ctx, entries.IntentsKey)
 	if err == nil {
-		leave(string(supersedeLog), leftSupersede)
+		leave(string(entries.IntentsKey), leftSupersede)
 	}
 	if errors.Is(err, backing.ErrNotFound) {
 		return nil
@@ -75,7 +74,7 @@ func leaveLocal(l Location, leave func(path, why string)) error {
 		for _, u := range []struct {
 			key backing.Key
 			why string
-		}{{outboxLog, leftOutbox}, {supersedeLog, leftSupersede}, {"", leftOnHost}} {
+		}{{memories.OutboxDir, leftOutbox}, {entries.IntentsKey, leftSupersede}, {"", leftOnHost}} {
 			top := filepath.Join(dir, string(u.key))
 			if any, err := anyFile(top); err != nil {
 				return err

@@ -15,9 +15,9 @@ type Problem = room.Problem
 // CheckStore opens the room of the entries in store and checks it; where store
 // can be written that finishes what a crash left half done.
 func CheckStore(ctx context.Context, store backing.Store, o Options, report func(Problem)) error {
-	_, err := store.Stat(ctx, intentsKey)
+	_, err := store.Stat(ctx, IntentsKey)
 	if err == nil {
-		report(Problem{Path: string(intentsKey), Warning: true, Leftover: true,
+		report(Problem{Path: string(IntentsKey), Warning: true, Leftover: true,
 			Reason: "entries may not have been marked as superseded yet", Fix: "the next start does it",
 			Mend: func(context.Context) (string, error) {
 				e, err := New(store, o)
@@ -27,7 +27,7 @@ func CheckStore(ctx context.Context, store backing.Store, o Options, report func
 				return "marked them", e.Close()
 			}})
 	} else if !errors.Is(err, backing.ErrNotFound) {
-		report(room.ProblemOf(string(intentsKey), 0, err))
+		report(room.ProblemOf(string(IntentsKey), 0, err))
 	}
 	e, err := New(store, o)
 	if err != nil {

@@ -139,7 +139,7 @@ func TestAnInterruptedMarkIsFinishedByTheCheckThatMends(t *testing.T) {
 	b := newBench(t)
 	b.mustSave(alice, one, valid)
 	b.onDisk(two, superseding)
-	b.onDisk(string(intentsKey), `{"new":"`+two+`","old":"`+one+`","agent":"alice","time":"2026-02-22T09:00:00Z"}`+"\n")
+	b.onDisk(string(IntentsKey), `{"new":"`+two+`","old":"`+one+`","agent":"alice","time":"2026-02-22T09:00:00Z"}`+"\n")
 	var reported []Problem
 	b.ok(CheckStore(ctx, b.store, b.o, func(p Problem) {
 		if p.Leftover {
@@ -149,11 +149,11 @@ func TestAnInterruptedMarkIsFinishedByTheCheckThatMends(t *testing.T) {
 			t.Log(did)
 		}
 	}))
-	if len(reported) != 1 || reported[0].Path != string(intentsKey) {
+	if len(reported) != 1 || reported[0].Path != string(IntentsKey) {
 		t.Errorf("the leftovers are %+v", reported)
 	}
 	b.wantChangelog(one, "2026-02-22T09:00:00Z [alice]: Marked as superseded, see "+two)
-	if _, err := b.store.Stat(ctx, intentsKey); !errors.Is(err, backing.ErrNotFound) {
+	if _, err := b.store.Stat(ctx, IntentsKey); !errors.Is(err, backing.ErrNotFound) {
 		t.Errorf("the list of marks is still there: %v", err)
 	}
 }

@@ -13,14 +13,14 @@ import (
 	"ctxfs/room"
 )
 
-// intentsKey is where marks are kept from before the new entry is written
+// IntentsKey is where marks are kept from before the new entry is written
 // until the old ones are marked, one JSON object a line: a store has no writes
 // of several objects at once, so a start after a crash finishes them.
-const intentsKey backing.Key = backing.Own + "/log/supersede"
+const IntentsKey backing.Key = backing.Own + "/log/supersede"
 
 // intents are the marks that are not written yet.
 type intents struct {
-	mu   sync.Mutex // guards open, and serialises the writes to intentsKey
+	mu   sync.Mutex // guards open, and serialises the writes to IntentsKey
 	open []mark
 }
 
@@ -39,12 +39,12 @@ func (i *intents) add(ctx context.Context, store backing.Store, marks []mark) er
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if err := room.MakeOwnDir(ctx, store, intentsKey.Dir()); err != nil {
+	if err := room.MakeOwnDir(ctx, store, IntentsKey.Dir()); err != nil {
 		return err
 	}
-	_, err := store.Append(ctx, intentsKey, lines)
+	_, err := store.Append(ctx, IntentsKey, lines)
 	if err == nil {
-		err = store.Sync(ctx, intentsKey)
+		err = store.Sync(ctx, IntentsKey)
 	}
 	if err != nil {
 		return fmt.Errorf("note what is superseded: %w", errors.Join(err, i.renew(ctx, store)))
@@ -57,7 +57,7 @@ func (i *intents) add(ctx context.Context, store backing.Store, marks []mark) er
 // of it is on disk, and the store does not sync it any more.
 func (i *intents) renew(ctx context.Context, store backing.Store) error {
 	if len(i.open) == 0 {
-		err := store.Remove(ctx, intentsKey, "")
+		err := store.Remove(ctx, IntentsKey, "")
 		if errors.Is(err, backing.ErrNotFound) {
 			return nil
 		}
@@ -71,7 +71,7 @@ func (i *intents) renew(ctx context.Context, store backing.Store) error {
 		}
 		b.Write(append(line, '\n'))
 	}
-	_, err := store.Put(ctx, intentsKey, &b, backing.PutOptions{Mode: 0o600})
+	_, err := store.Put(ctx, IntentsKey, &b, backing.PutOptions{Mode: 0o600})
 	return err
 }
 
@@ -90,7 +90,7 @@ func (i *intents) remove(ctx context.Context, store backing.Store, marks []mark)
 	if len(i.open) > 0 {
 		return nil
 	}
-	if err := store.Remove(ctx, intentsKey, ""); err != nil && !errors.Is(err, backing.ErrNotFound) {
+	if err := store.Remove(ctx, IntentsKey, ""); err != nil && !errors.Is(err, backing.ErrNotFound) {
 		return fmt.Errorf("forget what is superseded: %w", err)
 	}
 	return nil
@@ -102,7 +102,7 @@ func (e *Entries) repair(ctx context.Context) error {
 	if e.store.ReadOnly() {
 		return nil
 	}
-	text, err := e.readAll(ctx, intentsKey, "")
+	text, err := e.readAll(ctx, IntentsKey, "")
 	if errors.Is(err, backing.ErrNotFound) {
 		return nil
 	}
@@ -123,7 +123,7 @@ func (e *Entries) repair(ctx context.Context) error {
 	if len(e.intents.open) > 0 {
 		return nil
 	}
-	if err := e.store.Remove(ctx, intentsKey, ""); err != nil && !errors.Is(err, backing.ErrNotFound) {
+	if err := e.store.Remove(ctx, IntentsKey, ""); err != nil && !errors.Is(err, backing.ErrNotFound) {
 		return fmt.Errorf("forget what is superseded: %w", err)
 	}
 	return nil

@@ -22,7 +22,7 @@ func TestSupersedingLinksAndMarksTheOldEntry(t *testing.T) {
 	}
 	b.wantChangelog(one, "- 2026-02-22T10:00:00Z [bob]: Marked as superseded, see "+two)
 	b.wantVersions(one, 1)
-	if _, err := b.store.Stat(ctx, intentsKey); !errors.Is(err, backing.ErrNotFound) {
+	if _, err := b.store.Stat(ctx, IntentsKey); !errors.Is(err, backing.ErrNotFound) {
 		t.Errorf("the intent is still there: %v", err)
 	}
 	b.mustSave(bob, two, superseding) // a rewrite marks and changes nothing
@@ -100,10 +100,10 @@ func TestStartForgetsWhatNeverCameToBe(t *testing.T) {
 	b.mustSave(alice, one, valid)
 	line, err := json.Marshal(mark{New: two, Old: one, Agent: "bob", Time: b.at()})
 	b.ok(err)
-	b.onDisk(string(intentsKey), string(line)+"\n"+string(line[:10]))
+	b.onDisk(string(IntentsKey), string(line)+"\n"+string(line[:10]))
 	b = b.reopen()
 	b.want(one, valid)
-	if _, err := b.store.Stat(ctx, intentsKey); !errors.Is(err, backing.ErrNotFound) {
+	if _, err := b.store.Stat(ctx, IntentsKey); !errors.Is(err, backing.ErrNotFound) {
 		t.Errorf("the intent is still there: %v", err)
 	}
 }
@@ -117,7 +117,7 @@ func TestRefusedPutLeavesNoIntent(t *testing.T) {
 	if err := b.save(bob, two, superseding); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("saved: %v", err)
 	}
-	if _, err := b.store.Stat(ctx, intentsKey); !errors.Is(err, backing.ErrNotFound) {
+	if _, err := b.store.Stat(ctx, IntentsKey); !errors.Is(err, backing.ErrNotFound) {
 		t.Errorf("the intent is still there: %v", err)
 	}
 	b.want(one, valid)

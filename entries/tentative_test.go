@@ -25,7 +25,7 @@ func TestAWithdrawnCommitLeavesNothing(t *testing.T) {
 		t.Errorf("the entry: %v", err)
 	}
 	b.want(one, valid)
-	if _, err := b.store.Stat(ctx, intentsKey); !errors.Is(err, backing.ErrNotFound) {
+	if _, err := b.store.Stat(ctx, IntentsKey); !errors.Is(err, backing.ErrNotFound) {
 		t.Errorf("the intents: %v", err)
 	}
 	b.ok(d.CommitIf(ctx, yes))

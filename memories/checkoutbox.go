@@ -12,7 +12,7 @@ import (
 
 // outbox reads what waits for the backend, and what it refused.
 func (c *checking) outbox(ctx context.Context) error {
-	return room.Each(ctx, c.store, outboxDir, func(d backing.Meta) error {
+	return room.Each(ctx, c.store, OutboxDir, func(d backing.Meta) error {
 		memory := d.Key.Name()
 		if !d.Dir || CheckMemory(memory) != nil {
 			c.unknown(d)

@@ -20,7 +20,7 @@ type deadLetter struct {
 	Line   string `json:"line"`
 }
 
-func deadKey(memory string) backing.Key { return outboxDir.Join(memory).Join(deadFile) }
+func deadKey(memory string) backing.Key { return OutboxDir.Join(memory).Join(deadFile) }
 
 // park adds a line to the dead letters, durably.
 func (o *outbox) park(b *box, key string, why *refusedError, line []byte) error {

@@ -126,7 +126,7 @@ func TestAGroupWithABackendIsOneParcel(t *testing.T) {
 	b.delivered("m1")
 	parcels := 0
 	for call, n := range b.disk.counted(from) {
-		if strings.HasPrefix(call, "put "+string(outboxDir)) {
+		if strings.HasPrefix(call, "put "+string(OutboxDir)) {
 			parcels += n
 		}
 	}

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// outboxDir keeps what the backend has not got yet:
+	// OutboxDir keeps what the backend has not got yet:
 	// <memory>/<number>.jsonl, in the order of the numbers, each some stored
 	// lines. A file goes when all of it is delivered.
-	outboxDir backing.Key = backing.Own + "/log/outbox"
+	OutboxDir backing.Key = backing.Own + "/log/outbox"
 	parcelEnd             = ".jsonl"
 	// deadFile in a memory's outbox keeps what the backend refused.
 	deadFile = "dead-letters"
@@ -64,10 +64,10 @@ func newOutbox(ctx context.Context, s *Memories) (*outbox, error) {
 	}
 	o := &outbox{s: s, url: url, client: newClient(s.o), slots: make(chan struct{}, maxRequests), boxes: map[string]*box{}, moved: make(chan struct{})}
 	o.ctx, o.stop = context.WithCancel(context.Background())
-	if err := room.MakeOwnDir(ctx, s.store, outboxDir); err != nil {
+	if err := room.MakeOwnDir(ctx, s.store, OutboxDir); err != nil {
 		return nil, err
 	}
-	err = s.each(ctx, outboxDir, func(d backing.Meta) error {
+	err = s.each(ctx, OutboxDir, func(d backing.Meta) error {
 		if !d.Dir || CheckMemory(d.Key.Name()) != nil {
 			return nil
 		}
@@ -84,7 +84,7 @@ func newOutbox(ctx context.Context, s *Memories) (*outbox, error) {
 func (o *outbox) load(ctx context.Context, memory string) error {
 	b := o.box(memory)
 	var lines [][]byte
-	err := o.s.each(ctx, outboxDir.Join(memory), func(f backing.Meta) error {
+	err := o.s.each(ctx, OutboxDir.Join(memory), func(f backing.Meta) error {
 		n, ok := parcelNumber(f.Key.Name())
 		if !ok {
 			return nil

@@ -40,7 +40,7 @@ func (o *outbox) pack(ctx context.Context, memory string, lines [][]byte) (parce
 	o.mu.Lock()
 	b := o.box(memory)
 	b.last = max(b.last+1, uint64(o.s.o.Now().UnixNano()))
-	key := outboxDir.Join(memory).Join(fmt.Sprintf("%016x", b.last) + parcelEnd)
+	key := OutboxDir.Join(memory).Join(fmt.Sprintf("%016x", b.last) + parcelEnd)
 	o.mu.Unlock()
 	put := func() error {
 		_, err := o.s.store.Put(ctx, key, bytes.NewReader(bytes.Join(lines, nil)), backing.PutOptions{If: backing.Absent, Mode: 0o600})
