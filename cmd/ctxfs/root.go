@@ -37,7 +37,7 @@ same as files in the mount, and most of them work without a mount too.`,
 		RunE:          needSubcommand,
 	}
 	root.SetFlagErrorFunc(badFlag)
-	group(root, groupMount, "Mounts:", newMount(), newUmount(), newRun(), newStatus(), newProbe(), newMountHelper(), newRunPrivate())
+	group(root, groupMount, "Mounts:", newMount(), newUmount(), newRun(), newStatus(), newProbe(), newWatchdog(), newMountHelper(), newRunPrivate())
 	group(root, groupEntries, "Entries, the Markdown files of agents:",
 		newNew(), newSearch(), newEntryLog(), newDiff(), newRestore(), newSupersede())
 	group(root, groupVars, "Variables, values that agents pass each other:", newVar())

@@ -65,6 +65,9 @@ func condition(cond string) (bool, error) {
 		return os.Geteuid() == 0, nil
 	case "node-modules":
 		return os.Getenv("CTXFS_TEST_NODE_PATH") != "", nil
+	case "fusectl":
+		dir, err := os.ReadDir("/sys/fs/fuse/connections")
+		return len(dir) > 0, err
 	case "full":
 		return fullSize(), nil
 	}

@@ -57,9 +57,16 @@ func serve(f mountFlags, mountpoint string) error {
 	if err := r.ready(fmt.Sprintf("mounted %s at %s", store, mountpoint)); err != nil {
 		log.Error("tell that the mount serves", "err", err)
 	}
-	stop := untilSignalled(m.fs, mountpoint, log)
+	conn := connectionAt(mountpoint, log)
+	endWatchdog, err := startWatchdog(conn, mountpoint)
+	if err != nil {
+		log.Error("nobody will end the connection if this daemon is killed", "err", err)
+		endWatchdog = func() {}
+	}
+	stop := untilSignalled(m.fs, mountpoint, conn, log)
 	m.fs.Wait()
 	stop()
+	endWatchdog()
 	err = m.close()
 	log.Info("unmounted", "mountpoint", mountpoint, "err", err)
 	return err
@@ -139,10 +146,10 @@ func (m *mounted) close() error {
 // end unmounts and closes.
 func (m *mounted) end() error { return errors.Join(m.fs.Detach(), m.close()) }
 
-// untilSignalled unmounts fs at the first SIGTERM or SIGINT, lazily where
-// files are open, and exits at the second. The function it returns ends that.
-func untilSignalled(fs *fusefs.FS, mountpoint string, log *slog.Logger) (stop func()) {
-	conn := connectionAt(mountpoint, log)
+// untilSignalled unmounts fs, which serves conn, at the first SIGTERM or SIGINT,
+// lazily where files are open, and exits at the second. The function it returns
+// ends that.
+func untilSignalled(fs *fusefs.FS, mountpoint string, conn int, log *slog.Logger) (stop func()) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	// A daemon whose terminal or log reader is gone goes on.
