@@ -25,6 +25,13 @@ const (
 // leaveUndone tells what of the source at l a copy cannot take along.
 func leaveUndone(ctx context.Context, l Location, src transfer.Store, part func(backing.Key) bool, leave func(path, why string)) error {
 	if l.Remote() {
+		waits, err := memories.Undelivered(ctx, src)
+		if err != nil {
+			return err
+		}
+		if waits {
+			leave(string(memories.DeliveriesDir), leftOutbox)
+		}
 		return leaveLocal(l, leave)
 	}
 	if part(memories.OutboxDir.Dir()) {

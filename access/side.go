@@ -18,9 +18,10 @@ var sharedOfMemory = map[string]bool{"context.md": true, "context.json": true, "
 //   - results, which end with their session, and what session variables spill;
 //   - beside memories and the history what is not theirs;
 //   - of ctxfs's own the journal of refusals, marks that a crash of this host
-//     leaves undone, and the outbox of this host.
+//     leaves undone, and the outbox that a ctxfs from before had on each host.
 //
-// Variables, with the notes of their types, and archives are everybody's.
+// Variables, with the notes of their types, archives, and how far memories
+// have been delivered are everybody's.
 func sideOf(key backing.Key) joined.Side {
 	first, rest, deep := strings.Cut(string(key), "/")
 	switch first {
@@ -40,7 +41,7 @@ func sideOf(key backing.Key) joined.Side {
 		return joined.Shared
 	case backing.Own:
 		own, _, _ := strings.Cut(rest, "/")
-		if deep && own != "vars" && own != "archives" {
+		if deep && own != "vars" && own != "archives" && own != "deliveries" {
 			return joined.Local
 		}
 		return joined.Shared

@@ -3,6 +3,7 @@ package memories
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"ctxfs/backing"
 )
@@ -13,6 +14,9 @@ import (
 func (s *Memories) AwaitDelivery(ctx context.Context, memory string) error {
 	if s.outbox == nil {
 		return nil
+	}
+	if s.outbox.shared {
+		return s.outbox.awaitCursor(ctx, memory)
 	}
 	last, _, _ := s.outbox.waiting(memory)
 	for {
@@ -37,4 +41,35 @@ func (o *outbox) waiting(memory string) (newest, oldest backing.Key, moved <-cha
 		newest, oldest = b.parcels[len(b.parcels)-1].key, b.parcels[0].key
 	}
 	return newest, oldest, o.moved
+}
+
+// awaitEvery is the time between two looks for what another host delivers.
+const awaitEvery = 50 * time.Millisecond
+
+// awaitCursor returns when the cursor of memory is behind what it has now, and
+// what is there to be sent besides has been.
+func (o *outbox) awaitCursor(ctx context.Context, memory string) error {
+	var until survey
+	for first := true; ; first = false {
+		o.mu.Lock()
+		moved := o.moved
+		o.mu.Unlock()
+		v, err := o.s.survey(ctx, memory)
+		if err != nil {
+			return fmt.Errorf("await the delivery of memory %s: %w", memory, err)
+		}
+		if first {
+			until = v
+		}
+		if v.cursor.Offset >= until.size && (len(v.parcels) == 0 || len(until.parcels) == 0 || v.parcels[0] > until.parcels[len(until.parcels)-1]) || v.rev == "" {
+			return nil
+		}
+		o.touch(memory, first, 0)
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("await the delivery of memory %s: %w", memory, ctx.Err())
+		case <-moved:
+		case <-time.After(awaitEvery):
+		}
+	}
 }

@@ -34,7 +34,10 @@ func CheckStore(ctx context.Context, store backing.Store, own bool, report func(
 	if err != nil {
 		return err
 	}
-	return c.outbox(ctx)
+	if err := c.outbox(ctx, OutboxDir); err != nil {
+		return err
+	}
+	return c.outbox(ctx, DeliveriesDir)
 }
 
 // checking is a check under way.

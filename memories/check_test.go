@@ -22,6 +22,7 @@ func TestCheckOfSoundMemoriesIsSilent(t *testing.T) {
 			prefix + "m1/notes.txt":                        "x",
 			".ctxfs/log/outbox/m1/0000000000000001.jsonl":  storedLine,
 			".ctxfs/log/outbox/m1/00000000000000ff.jsonl":  storedLine + storedLine,
+			".ctxfs/deliveries/m1/cursor":                  `{"offset":0,"holder":"x"}`,
 			prefix + "never-put/entries.jsonl":             storedLine,
 			prefix + "without-document/context.json":       "x",
 			prefix + "without-document/context.md.rej.bak": "x",
@@ -47,6 +48,10 @@ func TestCheckFindsDamageOfMemories(t *testing.T) {
 		".ctxfs/log/outbox/m1/dead-letters":           dead + dead + "x\n" + dead[:20],
 		".ctxfs/log/outbox/m1/odd":                    "x",
 		".ctxfs/log/outbox/odd":                       "x",
+		".ctxfs/deliveries/m1/cursor":                 `{"offset":9999}`,
+		".ctxfs/deliveries/m2/cursor":                 `{"offset":-1}`,
+		".ctxfs/deliveries/m3/cursor":                 `{"offset`,
+		".ctxfs/deliveries/m3/odd":                    "x",
 	})
 	all := roomtest.Problems(t, func(report func(room.Problem)) error { return CheckStore(t.Context(), store, false, report) },
 		"memories/m1/context.json:0: warning: : it says something else than context.md, and entries carry what it says",
@@ -64,7 +69,11 @@ func TestCheckFindsDamageOfMemories(t *testing.T) {
 		".ctxfs/log/outbox/m1/dead-letters:4: leftover: : the last line has no end",
 		".ctxfs/log/outbox/m1/dead-letters:0: warning: : 2 entries were refused by the backend, the last because too long",
 		".ctxfs/log/outbox/m1/odd:0: warning: : it is nothing that waits for a backend",
-		".ctxfs/log/outbox/odd:0: warning: : it is nothing that waits for a backend")
+		".ctxfs/log/outbox/odd:0: warning: : it is nothing that waits for a backend",
+		".ctxfs/deliveries/m1/cursor:0: problem: : it says 9999, and there are 214 bytes of entries",
+		".ctxfs/deliveries/m2/cursor:0: problem: : it says -1, which is no place in entries.jsonl",
+		".ctxfs/deliveries/m3/cursor:0: problem: : it says no place in entries.jsonl: unexpected end of JSON input",
+		".ctxfs/deliveries/m3/odd:0: warning: : it is nothing that waits for a backend")
 	if did := roomtest.Mend(t, all); len(did) != 4 || !slices.Contains(did, "memories/m2/context.json: wrote it anew from context.md") {
 		t.Errorf("mended: %q", did)
 	}

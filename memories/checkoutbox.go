@@ -10,9 +10,9 @@ import (
 	"ctxfs/room"
 )
 
-// outbox reads what waits for the backend, and what it refused.
-func (c *checking) outbox(ctx context.Context) error {
-	return room.Each(ctx, c.store, OutboxDir, func(d backing.Meta) error {
+// outbox reads what waits for the backend in dir, and what it refused.
+func (c *checking) outbox(ctx context.Context, dir backing.Key) error {
+	return room.Each(ctx, c.store, dir, func(d backing.Meta) error {
 		memory := d.Key.Name()
 		if !d.Dir || CheckMemory(memory) != nil {
 			c.unknown(d)
@@ -22,8 +22,11 @@ func (c *checking) outbox(ctx context.Context) error {
 			if _, ok := parcelNumber(f.Key.Name()); ok {
 				return c.parcel(ctx, f)
 			}
-			if f.Key.Name() == deadFile {
+			switch f.Key.Name() {
+			case deadFile:
 				return c.dead(ctx, memory, f)
+			case cursorFile:
+				return c.cursor(ctx, memory, f)
 			}
 			c.unknown(f)
 			return nil
@@ -72,4 +75,30 @@ func (c *checking) dead(ctx context.Context, memory string, m backing.Meta) erro
 			Fix:    "mend what it complains of; Memories.RetryParked sends those of " + memory + " again (go doc ./memories)"})
 	}
 	return err
+}
+
+// cursor reads how far a memory has been delivered.
+func (c *checking) cursor(ctx context.Context, memory string, m backing.Meta) error {
+	path := string(m.Key)
+	return room.Examine(ctx, c.store, m.Key, path, c.report, func(r *io.SectionReader) error {
+		text, err := io.ReadAll(r)
+		if err != nil {
+			return err
+		}
+		place, err := parseCursor(text)
+		if err == nil {
+			var size int64
+			if size, err = c.entriesSize(ctx, memory); err != nil {
+				return err
+			}
+			if place.Offset > size {
+				err = fmt.Errorf("it says %d, and there are %d bytes of entries", place.Offset, size)
+			}
+		}
+		if err != nil {
+			c.report(room.Problem{Path: path, Reason: err.Error(),
+				Fix: `make it {"offset":N}, where N is where the first entry begins in ` + at(memory, entriesFile) + " that the backend has not got"})
+		}
+		return nil
+	})
 }

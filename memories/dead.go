@@ -20,21 +20,21 @@ type deadLetter struct {
 	Line   string `json:"line"`
 }
 
-func deadKey(memory string) backing.Key { return OutboxDir.Join(memory).Join(deadFile) }
+func (o *outbox) deadKey(memory string) backing.Key { return o.dir().Join(memory).Join(deadFile) }
 
 // park adds a line to the dead letters, durably.
-func (o *outbox) park(b *box, key string, why *refusedError, line []byte) error {
-	b.dead.Lock()
-	defer b.dead.Unlock()
+func (o *outbox) park(ctx context.Context, b *box, key string, why *refusedError, line []byte) error {
+	b.letters.Lock()
+	defer b.letters.Unlock()
 	letter, err := json.Marshal(deadLetter{Time: stamp(o.s.o.Now()), Key: key, Status: why.Status,
 		Reason: why.Reason, Line: string(bytes.TrimSuffix(line, []byte("\n")))})
 	if err != nil {
 		return fmt.Errorf("write a dead letter: %w", err)
 	}
-	if _, err := o.s.store.Append(o.ctx, deadKey(b.memory), append(letter, '\n')); err != nil {
+	if _, err := o.s.store.Append(ctx, o.deadKey(b.memory), append(letter, '\n')); err != nil {
 		return fmt.Errorf("write a dead letter: %w", err)
 	}
-	if err := o.s.store.Sync(o.ctx, deadKey(b.memory)); err != nil {
+	if err := o.s.store.Sync(ctx, o.deadKey(b.memory)); err != nil {
 		return fmt.Errorf("write a dead letter: %w", err)
 	}
 	o.mu.Lock()
@@ -44,39 +44,57 @@ func (o *outbox) park(b *box, key string, why *refusedError, line []byte) error 
 	return nil
 }
 
-// loadDead counts the dead letters of an earlier run.
+// loadDead counts the dead letters that are there.
 func (o *outbox) loadDead(ctx context.Context, b *box) error {
-	letters, err := o.s.deadLetters(ctx, b.memory)
+	letters, _, err := o.deadLetters(ctx, b.memory)
 	if err != nil {
 		return err
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	b.status.Parked, b.status.ParkedReason = len(letters), ""
 	if n := len(letters); n > 0 {
-		b.status.Parked, b.status.ParkedReason = n, letters[n-1].Reason
+		b.status.ParkedReason = letters[n-1].Reason
 	}
 	return nil
 }
 
-func (s *Memories) deadLetters(ctx context.Context, memory string) ([]deadLetter, error) {
-	text, err := s.readAll(ctx, deadKey(memory))
-	if errors.Is(err, backing.ErrNotFound) {
-		return nil, nil
+// deadLetters returns those of memory, and the revision of their file.
+func (o *outbox) deadLetters(ctx context.Context, memory string) ([]deadLetter, backing.Revision, error) {
+	key := o.deadKey(memory)
+	for {
+		m, err := o.s.store.Stat(ctx, key)
+		if errors.Is(err, backing.ErrNotFound) {
+			return nil, "", nil
+		}
+		var text []byte
+		if err == nil {
+			text, err = o.s.readRevision(ctx, key, m.Revision)
+		}
+		if errors.Is(err, backing.ErrNotFound) {
+			continue // it has been changed meanwhile
+		}
+		if err != nil {
+			return nil, "", fmt.Errorf("read the dead letters of memory %s: %w", memory, err)
+		}
+		return parseLetters(text), m.Revision, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read the dead letters of memory %s: %w", memory, err)
-	}
-	var letters []deadLetter
+}
+
+func parseLetters(text []byte) (letters []deadLetter) {
 	for line := range bytes.Lines(text) {
 		var d deadLetter
 		if json.Unmarshal(line, &d) == nil { // a crash can leave half a line at the end
 			letters = append(letters, d)
 		}
 	}
-	return letters, nil
+	return letters
 }
 
-// RetryParked puts the entries of memory that the backend refused back into
-// the outbox, behind those that wait, and returns how many: after the
-// backend, or what is said to it, has been mended.
+// RetryParked has the entries of memory that the backend refused sent again,
+// behind those that wait, and returns how many: after the backend, or what is
+// said to it, has been mended. Where several hosts write the store they may be
+// sent before those that wait.
 func (s *Memories) RetryParked(ctx context.Context, memory string) (int, error) {
 	if err := CheckMemory(memory); err != nil {
 		return 0, err
@@ -102,13 +120,35 @@ func (o *outbox) unpark(ctx context.Context, memory string) (int, error) {
 	o.mu.Lock()
 	b := o.box(memory)
 	o.mu.Unlock()
-	b.dead.Lock()
-	defer b.dead.Unlock()
-	letters, err := o.s.deadLetters(ctx, memory)
-	if err != nil || len(letters) == 0 {
-		return 0, err
+	b.letters.Lock()
+	defer b.letters.Unlock()
+	for {
+		letters, rev, err := o.deadLetters(ctx, memory)
+		if err != nil || len(letters) == 0 {
+			return 0, err
+		}
+		parcels, err := o.packLetters(ctx, memory, letters)
+		if err == nil {
+			err = o.s.store.Remove(ctx, o.deadKey(memory), rev)
+		}
+		if err == nil {
+			o.mu.Lock()
+			b.status.Parked, b.status.ParkedReason = 0, ""
+			o.mu.Unlock()
+			o.send(memory, parcels)
+			return len(letters), nil
+		}
+		back := o.takeBack(parcels)
+		if back != nil || !errors.Is(err, backing.ErrConflict) && !errors.Is(err, backing.ErrNotFound) {
+			return 0, errors.Join(err, back)
+		}
+		// Another host has parked one more, or does the same.
 	}
-	var parcels []parcel
+}
+
+// packLetters puts what letters are about into parcels. After an error it
+// returns what is there already.
+func (o *outbox) packLetters(ctx context.Context, memory string, letters []deadLetter) (parcels []parcel, err error) {
 	for i := 0; i < len(letters); i += maxParcel {
 		var lines [][]byte
 		for _, d := range letters[i:min(i+maxParcel, len(letters))] {
@@ -116,16 +156,9 @@ func (o *outbox) unpark(ctx context.Context, memory string) (int, error) {
 		}
 		p, err := o.pack(ctx, memory, lines)
 		if err != nil {
-			return 0, err
+			return parcels, err
 		}
 		parcels = append(parcels, p)
 	}
-	if err := o.s.store.Remove(ctx, deadKey(memory), ""); err != nil {
-		return 0, err
-	}
-	o.mu.Lock()
-	b.status.Parked, b.status.ParkedReason = 0, ""
-	o.mu.Unlock()
-	o.send(memory, parcels)
-	return len(letters), nil
+	return parcels, nil
 }

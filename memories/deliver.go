@@ -1,6 +1,7 @@
 package memories
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -10,34 +11,52 @@ import (
 // deliver sends one memory's parcels until none is left or the outbox closes.
 func (o *outbox) deliver(b *box) {
 	for {
+		err := o.parcels(o.ctx, b)
 		o.mu.Lock()
-		if len(b.parcels) == 0 || o.ending {
+		if err != nil || len(b.parcels) == 0 || o.ending {
 			b.busy = false
 			o.mu.Unlock()
 			return
 		}
-		p := b.parcels[0]
-		o.mu.Unlock()
-		if err := o.parcel(b, p); err != nil {
-			o.mu.Lock()
-			b.busy = false
-			o.mu.Unlock()
-			return // the outbox closes
-		}
-		o.mu.Lock()
-		b.parcels = b.parcels[1:]
-		close(o.moved)
-		o.moved = make(chan struct{})
 		o.mu.Unlock()
 	}
 }
 
+// parcels delivers what is in b until nothing is left. It fails only when ctx
+// ends.
+func (o *outbox) parcels(ctx context.Context, b *box) error {
+	for {
+		o.mu.Lock()
+		if len(b.parcels) == 0 {
+			o.mu.Unlock()
+			return nil
+		}
+		p := b.parcels[0]
+		o.mu.Unlock()
+		if err := o.parcel(ctx, b, p); err != nil {
+			return err
+		}
+		o.mu.Lock()
+		b.parcels = b.parcels[1:]
+		o.mu.Unlock()
+		o.tell()
+	}
+}
+
+// tell wakes who waits for something to be delivered.
+func (o *outbox) tell() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	close(o.moved)
+	o.moved = make(chan struct{})
+}
+
 // parcel delivers p, whatever it takes, and removes it. It fails only when
-// the outbox closes.
-func (o *outbox) parcel(b *box, p parcel) error {
+// ctx ends.
+func (o *outbox) parcel(ctx context.Context, b *box, p parcel) error {
 	var lines [][]byte
-	err := o.persist(b, func() error {
-		text, err := o.s.readAll(o.ctx, p.key)
+	err := o.persist(ctx, b, func() error {
+		text, err := o.s.readAll(ctx, p.key)
 		lines = linesOf(text)
 		if errors.Is(err, backing.ErrNotFound) {
 			o.s.o.Log.Warn("an outbox file has been removed by somebody else", "path", p.key)
@@ -46,7 +65,7 @@ func (o *outbox) parcel(b *box, p parcel) error {
 		return err
 	})
 	for i := 0; i < len(lines) && err == nil; i++ {
-		err = o.line(b, lines[i])
+		err = o.line(ctx, b, lines[i])
 		if err == nil {
 			o.progress(b, p, len(lines)-i-1)
 		}
@@ -54,8 +73,8 @@ func (o *outbox) parcel(b *box, p parcel) error {
 	if err != nil {
 		return err
 	}
-	return o.persist(b, func() error {
-		err := o.s.store.Remove(o.ctx, p.key, "")
+	return o.persist(ctx, b, func() error {
+		err := o.s.store.Remove(ctx, p.key, "")
 		if errors.Is(err, backing.ErrNotFound) {
 			return nil
 		}
@@ -73,14 +92,14 @@ func (o *outbox) progress(b *box, p parcel, left int) {
 }
 
 // line delivers one entry, or parks it where the backend refuses it.
-func (o *outbox) line(b *box, line []byte) error {
+func (o *outbox) line(ctx context.Context, b *box, line []byte) error {
 	var refused *refusedError
 	body, key, err := requestBody(b.memory, line)
 	if err != nil {
 		refused = &refusedError{Reason: "the outbox holds a line that is none of ours: " + err.Error()}
 	} else {
-		err = o.persist(b, func() error {
-			err := o.post(b.memory, key, body)
+		err = o.persist(ctx, b, func() error {
+			err := o.post(ctx, b.memory, key, body)
 			if errors.As(err, &refused) {
 				return nil
 			}
@@ -97,39 +116,43 @@ func (o *outbox) line(b *box, line []byte) error {
 		return nil
 	}
 	o.s.o.Log.Error("the backend refused an entry, which is parked", "memory", b.memory, "key", key, "reason", refused.Reason)
-	return o.persist(b, func() error { return o.park(b, key, refused, line) })
+	return o.persist(ctx, b, func() error { return o.park(ctx, b, key, refused, line) })
 }
 
 // persist calls f until it succeeds, waiting longer each time, and tells the
-// status about it. It fails only when the outbox closes.
-func (o *outbox) persist(b *box, f func() error) error {
-	for attempt := 1; ; attempt++ {
-		if err := o.ctx.Err(); err != nil {
+// status about it. It fails only when ctx ends.
+func (o *outbox) persist(ctx context.Context, b *box, f func() error) error {
+	o.mu.Lock()
+	attempt := b.status.Attempts // of an earlier turn
+	o.mu.Unlock()
+	for {
+		attempt++
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 		err := f()
-		if o.ctx.Err() != nil && err != nil {
-			return o.ctx.Err()
+		if ctx.Err() != nil && err != nil {
+			return ctx.Err()
 		}
 		o.note(b, attempt, err)
 		if err == nil {
 			return nil
 		}
 		o.s.o.Log.Warn("an entry is not delivered yet", "memory", b.memory, "attempt", attempt, "err", err)
-		if err := o.pause(attempt, err); err != nil {
+		if err := o.pause(ctx, attempt, err); err != nil {
 			return err
 		}
 	}
 }
 
 // pause waits as long as the backoff says, or as the backend asked for.
-func (o *outbox) pause(attempt int, err error) error {
+func (o *outbox) pause(ctx context.Context, attempt int, err error) error {
 	d := o.s.o.BackendRetry.after(attempt)
 	var busy *busyError
 	if errors.As(err, &busy) {
 		d = min(max(d, busy.After), o.s.o.BackendRetry.Max)
 	}
-	return o.s.o.BackendRetry.Sleep(o.ctx, d)
+	return o.s.o.BackendRetry.Sleep(ctx, d)
 }
 
 func (o *outbox) note(b *box, attempt int, err error) {
@@ -137,7 +160,11 @@ func (o *outbox) note(b *box, attempt int, err error) {
 	defer o.mu.Unlock()
 	if err == nil {
 		b.status.Attempts, b.status.LastError, b.status.Since = 0, "", nil
+		b.failing = time.Time{}
 		return
+	}
+	if b.failing.IsZero() {
+		b.failing = time.Now()
 	}
 	b.status.Attempts, b.status.LastError = attempt, err.Error()
 	if b.status.Since == nil {

@@ -73,6 +73,27 @@
 // Entries that were added without a backend are not sent later, and what is in
 // the outbox waits there while there is none.
 //
+// # The backend of several hosts
+//
+// Where several hosts write the store (backing.Shared), the backend gets the
+// entries of all in the order of entries.jsonl: they are delivered from it, and
+// .ctxfs/deliveries/<memory>/cursor says how far, and which host does it. That
+// is one at a time, until nothing is left; another one goes on from the cursor
+// when the first gives it up, or has not moved or renewed it for Options.Lease.
+// Who gets nothing delivered for a lease gives it up for two: perhaps another
+// host reaches the backend.
+//
+// The cursor is changed by compare-and-set only, and stands behind an entry
+// before the next is sent. So no host can send anything out of order that does
+// not know that its turn is over, but for one thing: a request that was under
+// way when it fell asleep may come late. It repeats an entry that the backend
+// has taken by then, with the same key; a backend that heeds keys ignores it.
+//
+// The cursor begins where the first host with a backend adds to the memory.
+// From there on everything is delivered, also what is added on a host, or at a
+// time, without a backend. Dead letters lie beside the cursor, for all hosts;
+// what is retried is sent by whoever delivers next, before the rest.
+//
 // # The room
 //
 // mkdir makes a memory; rmdir removes one without document and entries. A
@@ -96,7 +117,7 @@
 // # Concurrency
 //
 // Everything exported is safe for concurrent use. Locks are taken in this
-// order: a draft's commit, its mu, an EntriesFile's mu, a box's dead; then one
-// of a shard's mu, Memories.mu and outbox.mu; a memory's mu last. Only those
-// before the semicolon are held across calls to the store.
+// order: a draft's commit, its mu, an EntriesFile's mu, a box's letters, a
+// hold's mu; then one of a shard's mu, Memories.mu and outbox.mu; a memory's mu
+// last. Only those before the semicolon are held across calls to the store.
 package memories

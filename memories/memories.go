@@ -49,6 +49,9 @@ type Options struct {
 	Header         http.Header   // of each request, Authorization for one
 	BackendTimeout time.Duration // of one request; 0 is DefaultBackendTimeout
 	BackendRetry   Backoff       // between requests; they never end
+	// Lease is for how long a host that delivers a memory may be silent before
+	// another one goes on, where several write the store; 0 is DefaultLease.
+	Lease time.Duration
 
 	Now     func() time.Time // nil is time.Now
 	NewID   func() string    // of an entry, its idempotency key; nil is random
@@ -138,6 +141,9 @@ func (o Options) orDefault() Options {
 	}
 	if o.BackendTimeout <= 0 {
 		o.BackendTimeout = DefaultBackendTimeout
+	}
+	if o.Lease <= 0 {
+		o.Lease = DefaultLease
 	}
 	o.BackendRetry = o.BackendRetry.orDefault()
 	return o

@@ -3,11 +3,13 @@ package memories
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"ctxfs/backing"
 	"ctxfs/room"
@@ -24,12 +26,16 @@ const (
 )
 
 // outbox delivers entries to the backend, those of one memory in order, each
-// until it is taken or refused.
+// until it is taken or refused: what this process put into parcels before it
+// added it, or, where several hosts write the store, what is behind the cursor
+// of entries.jsonl.
 type outbox struct {
 	s      *Memories
 	url    urlTemplate
 	client *http.Client
 	slots  chan struct{} // a token for each request that is under way
+	shared bool          // several hosts write the store
+	id     string        // of this process among them
 
 	ctx  context.Context
 	stop context.CancelFunc
@@ -52,8 +58,22 @@ type box struct {
 	last    uint64   // number of the newest parcel
 	busy    bool     // a goroutine delivers
 	status  BoxStatus
+	failing time.Time // since when nothing has worked, zero where it does
 
-	dead sync.Mutex // serialises changes of the dead letters
+	letters sync.Mutex // serialises this process's changes of the dead letters
+
+	// Where several hosts write the store.
+	begun   bool          // it has a cursor
+	touched bool          // since the last look
+	mine    bool          // this host adds to it
+	from    int64         // the cursor's offset at the last look
+	ends    []int64       // of the lines behind it
+	wake    chan struct{} // has a token where a look cannot wait
+	// Only of who serves it:
+	dead   backing.Revision // of the dead letters that status counts
+	seen   backing.Revision // of the cursor
+	seenAt time.Time        // when it was first seen so
+	yields time.Time        // until when others may try, where this host could not
 }
 
 // newOutbox reads what an earlier run left.
@@ -62,16 +82,24 @@ func newOutbox(ctx context.Context, s *Memories) (*outbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &outbox{s: s, url: url, client: newClient(s.o), slots: make(chan struct{}, maxRequests), boxes: map[string]*box{}, moved: make(chan struct{})}
+	o := &outbox{s: s, url: url, client: newClient(s.o), slots: make(chan struct{}, maxRequests), boxes: map[string]*box{}, moved: make(chan struct{}),
+		shared: backing.IsShared(s.store), id: rand.Text()}
 	o.ctx, o.stop = context.WithCancel(context.Background())
-	if err := room.MakeOwnDir(ctx, s.store, OutboxDir); err != nil {
+	if err := room.MakeOwnDir(ctx, s.store, o.dir()); err != nil {
 		return nil, err
 	}
 	err = s.each(ctx, OutboxDir, func(d backing.Meta) error {
 		if !d.Dir || CheckMemory(d.Key.Name()) != nil {
 			return nil
 		}
-		return o.load(ctx, d.Key.Name())
+		if o.shared {
+			return o.adopt(ctx, d.Key.Name())
+		}
+		b := o.box(d.Key.Name())
+		if err := o.load(ctx, b); err != nil {
+			return err
+		}
+		return o.loadDead(ctx, b)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the outbox: %w", err)
@@ -79,12 +107,19 @@ func newOutbox(ctx context.Context, s *Memories) (*outbox, error) {
 	return o, nil
 }
 
-// load reads one memory's outbox, and appends to entries.jsonl what a crash
-// kept from it.
-func (o *outbox) load(ctx context.Context, memory string) error {
-	b := o.box(memory)
+// dir is where this outbox keeps what is to be delivered.
+func (o *outbox) dir() backing.Key {
+	if o.shared {
+		return DeliveriesDir
+	}
+	return OutboxDir
+}
+
+// load reads what one memory has in OutboxDir, and appends to entries.jsonl
+// what a crash kept from it.
+func (o *outbox) load(ctx context.Context, b *box) error {
 	var lines [][]byte
-	err := o.s.each(ctx, OutboxDir.Join(memory), func(f backing.Meta) error {
+	err := o.s.each(ctx, OutboxDir.Join(b.memory), func(f backing.Meta) error {
 		n, ok := parcelNumber(f.Key.Name())
 		if !ok {
 			return nil
@@ -102,10 +137,7 @@ func (o *outbox) load(ctx context.Context, memory string) error {
 	if err != nil {
 		return err
 	}
-	if err := o.loadDead(ctx, b); err != nil {
-		return err
-	}
-	return o.s.appendMissing(ctx, memory, lines)
+	return o.s.appendMissing(ctx, b.memory, lines)
 }
 
 // linesOf takes text apart into its lines, each with its end.
@@ -131,15 +163,20 @@ func parcelNumber(name string) (uint64, bool) {
 func (o *outbox) box(memory string) *box {
 	b := o.boxes[memory]
 	if b == nil {
-		b = &box{memory: memory, status: BoxStatus{Memory: memory}}
+		b = &box{memory: memory, status: BoxStatus{Memory: memory}, wake: make(chan struct{}, 1)}
 		o.boxes[memory] = b
 	}
 	return b
 }
 
-// send begins to deliver parcels of memory, behind those that wait already.
+// send begins to deliver what was added to memory, which lies in parcels where
+// no other host writes the store, behind what waits already.
 func (o *outbox) send(memory string, parcels []parcel) {
 	if o == nil {
+		return
+	}
+	if o.shared {
+		o.touch(memory, true, 0)
 		return
 	}
 	o.mu.Lock()
@@ -155,6 +192,9 @@ func (o *outbox) start() {
 	defer o.mu.Unlock()
 	for _, b := range o.boxes {
 		o.wake(b)
+	}
+	if o.shared {
+		o.work.Go(o.follow)
 	}
 }
 

@@ -2,6 +2,7 @@ package memories
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -133,14 +134,14 @@ const maxReply = 64 << 10
 
 // post sends body once. nil: the backend has it (2xx, or 409: had it already).
 // *refusedError for any other 4xx but those that say "later".
-func (o *outbox) post(memory, key string, body []byte) error {
+func (o *outbox) post(ctx context.Context, memory, key string, body []byte) error {
 	select {
 	case o.slots <- struct{}{}:
 		defer func() { <-o.slots }()
-	case <-o.ctx.Done():
-		return o.ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	req, err := http.NewRequestWithContext(o.ctx, http.MethodPost, o.url.of(o.s.o.Vault, memory), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, o.url.of(o.s.o.Vault, memory), bytes.NewReader(body))
 	if err != nil {
 		return fmt.Errorf("make a request: %w", err)
 	}

@@ -129,7 +129,12 @@ func (s *Memories) writeFailed(ctx context.Context, m *memory) error {
 
 // readAll returns the content at key.
 func (s *Memories) readAll(ctx context.Context, key backing.Key) (content []byte, err error) {
-	c, err := s.store.Open(ctx, key, "")
+	return s.readRevision(ctx, key, "")
+}
+
+// readRevision returns the content at key that has the revision rev.
+func (s *Memories) readRevision(ctx context.Context, key backing.Key, rev backing.Revision) (content []byte, err error) {
+	c, err := s.store.Open(ctx, key, rev)
 	if err != nil {
 		return nil, err
 	}

@@ -34,11 +34,13 @@ type OutboxStatus struct {
 	Boxes   []BoxStatus `json:"boxes"`   // of the memories that have such
 }
 
-// BoxStatus is the outbox of one memory.
+// BoxStatus is the outbox of one memory. Where several hosts write the store, what
+// is pending and parked is that of all, as of a moment ago; the rest is of this
+// host, which may not be the one that delivers.
 type BoxStatus struct {
 	Memory    string     `json:"memory"`
 	Pending   int        `json:"pending"`
-	Delivered int        `json:"delivered"`           // since the start
+	Delivered int        `json:"delivered"`           // by this process
 	Attempts  int        `json:"attempts"`            // of the first pending entry that failed in a row
 	LastError string     `json:"lastError,omitempty"` // of these
 	Since     *time.Time `json:"since,omitempty"`     // they fail
@@ -70,6 +72,7 @@ func (o *outbox) describe() *OutboxStatus {
 	defer o.mu.Unlock()
 	for _, b := range o.boxes {
 		one := b.status
+		one.Pending = len(b.ends)
 		for _, p := range b.parcels {
 			one.Pending += p.lines
 		}
