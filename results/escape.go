@@ -36,15 +36,19 @@ func (s *scanner) unicode(t *text) error {
 	if err != nil {
 		return err
 	}
+	s.pos += 6
 	if utf16.IsSurrogate(r) {
-		high := r
+		first := r
 		r = utf8.RuneError // half a character, which JSON does not forbid
-		if s.have(2) && s.buf[s.pos] == '\\' && s.buf[s.pos+1] == 'u' && high < 0xDC00 {
-			low, err := s.hex()
+		if s.have(2) && s.buf[s.pos] == '\\' && s.buf[s.pos+1] == 'u' {
+			second, err := s.hex()
 			if err != nil {
 				return err
 			}
-			r = utf16.DecodeRune(high, low)
+			if both := utf16.DecodeRune(first, second); both != utf8.RuneError {
+				r = both
+				s.pos += 6
+			}
 		}
 	}
 	if r == '\n' {
@@ -54,6 +58,7 @@ func (s *scanner) unicode(t *text) error {
 	return nil
 }
 
+// hex is the number of the \uXXXX that comes next, which stays there.
 func (s *scanner) hex() (rune, error) {
 	if !s.have(6) {
 		return 0, s.cutOff()
@@ -62,6 +67,5 @@ func (s *scanner) hex() (rune, error) {
 	if err != nil {
 		return 0, s.wrong("\\u is not followed by four hexadecimal digits")
 	}
-	s.pos += 6
 	return rune(n), nil
 }
