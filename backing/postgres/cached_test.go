@@ -117,7 +117,7 @@ func TestWhatIsCachedIsNotServedWhileNothingIsHeard(t *testing.T) {
 	ctx := context.Background()
 	url := pgtest.Schema(t)
 	proxy := pgtest.NewProxy(t)
-	here := closing(t, hearing(t, openStore(t, proxy.Through(t, url), Options{Timeout: 200 * time.Millisecond})))
+	here := closing(t, hearing(t, openStore(t, proxy.Through(t, url), Options{Timeout: 2 * time.Second})))
 	there := closing(t, openStore(t, url, Options{}))
 	m := mustPut(t, here, "a", "old")
 	_, err := here.ListCached(ctx, "", "", 10)

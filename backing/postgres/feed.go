@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"ctxfs/backing"
 	"ctxfs/backing/fanout"
@@ -41,7 +40,8 @@ func newFeed(s *Store) *feed {
 	return f
 }
 
-// start finds the present place in the feed and begins to poll from there.
+// start finds the present place in the feed and begins to poll from there. When
+// it returns, nobody gets the store for himself any more.
 func (f *feed) start(ctx context.Context) error {
 	f.startMu.Lock()
 	defer f.startMu.Unlock()
@@ -51,18 +51,15 @@ func (f *feed) start(ctx context.Context) error {
 	if f.started {
 		return nil
 	}
-	err := f.s.call(ctx, func(ctx context.Context, conn *pgxpool.Conn) (err error) {
-		f.place, err = whole(ctx, conn, nil, nil)
-		return err
-	})
+	conn, err := f.connect(ctx)
 	if err != nil {
-		return err
+		return fault(err)
 	}
 	f.mu.Lock()
 	f.token, f.own = f.place.String(), make(map[id]bool)
 	f.mu.Unlock()
 	f.started = true
-	f.running.Go(f.run)
+	f.running.Go(func() { f.run(conn) })
 	return nil
 }
 
@@ -123,10 +120,11 @@ func (f *feed) close() {
 	f.running.Wait()
 }
 
-// run polls until the store ends, on one connection after the other.
-func (f *feed) run() {
-	for pause := firstPause; f.ctx.Err() == nil; pause = min(2*pause, longPause) {
-		conn, err := f.connect()
+// run polls until the store ends, on conn and then on one connection after the
+// other.
+func (f *feed) run(conn *pgx.Conn) {
+	var err error
+	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		if err == nil {
 			pause = firstPause
 			err = f.follow(conn)
@@ -134,24 +132,31 @@ func (f *feed) run() {
 			// Closing a connection that broke says so again.
 			_ = conn.Close(context.Background())
 		}
-		if f.ctx.Err() == nil {
-			f.s.o.Log.Warn("the changes of other hosts are not heard of for now", "err", err)
-			f.s.pause(f.ctx, pause)
+		if f.ctx.Err() != nil {
+			return
 		}
+		f.s.o.Log.Warn("the changes of other hosts are not heard of for now", "err", err)
+		f.s.pause(f.ctx, pause)
+		conn, err = f.connect(f.ctx)
 	}
 }
 
-func (f *feed) connect() (*pgx.Conn, error) {
-	ctx, cancel := context.WithTimeout(f.ctx, f.s.o.Timeout)
+// connect opens a connection for polls, from the place where the last one
+// ended, or from the present one.
+func (f *feed) connect(ctx context.Context) (*pgx.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, f.s.o.Timeout)
 	defer cancel()
 	conn, err := pgx.ConnectConfig(ctx, f.s.pool.Config().ConnConfig)
 	if err != nil {
 		return nil, err
 	}
 	now, err := whole(ctx, conn, f.place, f.last)
-	if errors.Is(err, errBehind) {
+	switch {
+	case errors.Is(err, errBehind):
 		f.resync(now)
 		err = nil
+	case err == nil && f.place == nil:
+		f.place = now
 	}
 	if err == nil && !f.s.o.ReadOnly && !f.s.o.Alone {
 		err = f.share(ctx, conn)

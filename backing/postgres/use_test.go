@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"ctxfs/backing/postgres/pgtest"
 )
@@ -19,7 +18,6 @@ func TestAStoreThatAHostFollowsIsNotHadAlone(t *testing.T) {
 	}
 	_, err := host.Watch(t.Context(), "")
 	must(t, err)
-	awaitShared(t, host)
 	if _, err := Open(context.Background(), url, Options{Alone: true}); !errors.Is(err, ErrInUse) {
 		t.Errorf("beside a host that follows the store it says %v", err)
 	}
@@ -33,19 +31,4 @@ func TestAStoreThatAHostFollowsIsNotHadAlone(t *testing.T) {
 	}
 	must(t, alone.Close())
 	must(t, openStore(t, url, Options{Alone: true}).Close())
-}
-
-// awaitShared waits until the feed of s has its lock.
-func awaitShared(t *testing.T, s *Store) {
-	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(firstPause) {
-		n := 0
-		must(t, s.pool.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = $1 AND granted", useLock).Scan(&n))
-		if n > 0 {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatal("the host that follows the store does not say so")
-		}
-	}
 }
