@@ -14,7 +14,8 @@ import (
 // changelog, no authentication. Labels are kept per process, which its id
 // and start time name.
 type identities struct {
-	fallback string // the mount's --agent
+	fallback string                 // the mount's --agent
+	ask      func(pid uint32) label // what its environment says
 
 	mu    sync.Mutex // guards known
 	known map[process]label
@@ -32,7 +33,7 @@ type label struct{ agent, session string }
 const remembered = 4096
 
 func newIdentities(fallback string) *identities {
-	return &identities{fallback: fallback, known: map[process]label{}}
+	return &identities{fallback: fallback, ask: environment, known: map[process]label{}}
 }
 
 // of returns the agent and the session of the thread pid of user uid. The
@@ -61,22 +62,29 @@ func (s *identities) look(pid, uid uint32) label {
 	if ok {
 		return l
 	}
-	l = within(label{}, func() label {
-		if !ownedBy(pid, uid) {
-			return label{}
+	name := s.orFallback(comm)
+	return within(label{agent: name}, func() label {
+		var l label
+		if ownedBy(pid, uid) {
+			l = s.ask(pid)
 		}
-		return environment(pid)
+		if l.agent == "" {
+			l.agent = name
+		}
+		s.remember(key, l)
+		return l
 	})
-	if l.agent == "" {
-		l.agent = s.orFallback(comm)
-	}
+}
+
+// remember keeps what a process says, also where nobody waited for it any more:
+// not to be told in time is no reason to know it by a wrong name for ever.
+func (s *identities) remember(key process, l label) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.known) >= remembered {
 		clear(s.known)
 	}
 	s.known[key] = l
-	return l
 }
 
 // orFallback is the mount's agent, else the program's name.

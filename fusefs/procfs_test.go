@@ -132,6 +132,25 @@ func TestLabelsOfAnExecAreReadAnew(t *testing.T) {
 	await("after")
 }
 
+func TestALabelThatComesLateIsKnownFromThenOn(t *testing.T) {
+	who, pid, uid := newIdentities("mount"), child(t), uint32(os.Getuid())
+	busy := make(chan bool)
+	who.ask = func(uint32) label {
+		<-busy
+		return label{agent: "bob", session: "s1"}
+	}
+	if agent, session := who.of(pid, uid); agent != "mount" || session != "" {
+		t.Errorf("without an answer it is agent %q, session %q", agent, session)
+	}
+	close(busy)
+	deadline := time.Now().Add(time.Minute)
+	for agent, session := who.of(pid, uid); agent != "bob" || session != "s1"; agent, session = who.of(pid, uid) {
+		if time.Now().After(deadline) {
+			t.Fatalf("after the answer it is still agent %q, session %q", agent, session)
+		}
+	}
+}
+
 func TestALookThatGetsNoAnswerEnds(t *testing.T) {
 	never := make(chan bool)
 	defer close(never)
