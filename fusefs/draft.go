@@ -230,10 +230,21 @@ func (f *FS) end(d *draft) {
 	d.closed = true
 	d.mu.Unlock()
 	f.closed(d.Draft, "draft")
-	if d.last.Revision != "" {
-		f.tree.settle(d.node, d.last)
-	}
+	f.settle(d)
 	f.divert.count(d.dir, d.name, -1)
 	f.stats.drafts.Add(-1)
 	f.drafts.Done()
+}
+
+// settle leaves the node to the version that d, which has ended, was committed
+// as, and that is longer than what d's writer wrote: whoever has the node from
+// before may open it, or ask for its size. What the kernel knows of it is the
+// writer's.
+func (f *FS) settle(d *draft) {
+	info, err := d.place.room.Stat(f.ctx, d.place.path())
+	if err != nil || info.Revision == "" || info.Revision != d.last.Revision {
+		return // it was not committed, or replaced: a LOOKUP finds another node
+	}
+	f.notify.attributes(d.node)
+	f.tree.settle(d.node, info)
 }
