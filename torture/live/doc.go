@@ -1,7 +1,8 @@
 // Package live tries what ctxfs promises on mounts in use: the built command,
 // its daemon a process of its own, and other processes at work on it.
 //
-//   - load_test.go: 64 processes that write, read, list and search at once.
+//   - load_test.go: 64 processes that write, read, list and search at once;
+//     lineage_test.go looks at what they have left.
 //   - term_test.go: SIGTERM while they work.
 //   - attack_test.go: directories of the store are swapped for symbolic links.
 //   - posix_test.go: go-fuse's posixtest on ordinary files.

@@ -13,7 +13,7 @@ import (
 // kept are the files that may lie in a store that is not served, besides
 // entries and their versions.
 var kept = []*regexp.Regexp{
-	regexp.MustCompile(`^vars/(global/(hot\d|stream)|agent:w\d+r\d+/(promoted|v\d))$`),
+	regexp.MustCompile(`^vars/(global/(hot\d|stream)|agent:(w\d+r\d+|late)/(promoted|v\d))$`),
 	regexp.MustCompile(`^memories/hot/(context\.md|context\.json|entries\.jsonl)$`),
 	regexp.MustCompile(`^invocations/context\.jsonl$`),
 	regexp.MustCompile(`^\.ctxfs/(layout|lock|index\.sqlite(-\w+)?|log/[^/]*|vars/[^/]*\.jsonl)$`),

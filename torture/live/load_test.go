@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,16 +19,8 @@ func prepare(t *testing.T, d *Daemon) done {
 	t.Helper()
 	w := worker{work: work{Mount: d.Point}, done: done{Acked: map[string][]string{}, Tried: map[string][]string{}},
 		rand: rand.New(rand.NewPCG(*seed, 0)), agent: "first"}
-	for _, dir := range []string{"hot", memory} {
-		if err := os.Mkdir(w.at(dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i := range hotEntries {
-		path, id := hotEntry(i), w.next()
-		if err := w.note(path, id, w.write(path, entryText(w.rand, w.agent, id, 3000, true), os.O_EXCL)); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.Mkdir(w.at(memory), 0o755); err != nil {
+		t.Fatal(err)
 	}
 	for i := range hotVariables {
 		path, id := hotVariable(i), w.next()
@@ -120,38 +111,53 @@ func (d *done) join(one done) {
 	d.Wrong = append(d.Wrong, one.Wrong...)
 }
 
-// load is how much is done.
-type load struct {
-	race      bool
-	processes int
-	work      work
+const (
+	processes = 64 // that work at once
+	few       = 8  // that did so before
+)
+
+// howLong is for how long they do so with each build.
+func howLong() time.Duration {
+	switch {
+	case *long > 0:
+		return *long
+	case *full:
+		return 10 * time.Minute
+	}
+	return 30 * time.Second
 }
 
-func loads() []load {
+// tested are the builds of the command that are tried, with the race detector
+// or without: of a bounded run the one that the tests have.
+func tested() []bool {
 	if *full {
-		return []load{{false, 64, work{For: *long}}, {true, 64, work{For: *long}}}
+		return []bool{false, true}
 	}
-	return []load{{raced(), 8, work{Rounds: 25}}}
+	return []bool{raced()}
 }
 
 func TestManyProcessesTearAndLoseNothing(t *testing.T) {
 	needRoot(t)
-	for _, l := range loads() {
-		t.Run(fmt.Sprintf("race=%v", l.race), func(t *testing.T) {
-			d := start(t, l.race, t.TempDir())
+	for _, race := range tested() {
+		t.Run(fmt.Sprintf("race=%v", race), func(t *testing.T) {
+			d := start(t, race, t.TempDir(), "--agent", late)
 			idle, err := d.Figures()
 			if err != nil {
 				t.Fatal(err)
 			}
 			all := prepare(t, d)
-			for l.work.Run = range 2 {
-				l.work.Mount, l.work.Seed = d.Point, *seed+uint64(l.work.Run)
-				finish(t, begin(t, l.processes, l.work), &all)
+			for run, n := range []int{few, processes} {
+				w := work{Mount: d.Point, Run: run, Seed: *seed + uint64(run)}
+				if n == processes {
+					w.For = howLong()
+				}
+				finish(t, begin(t, n, w), &all)
 				returns(t, d, idle)
 			}
 			for _, wrong := range all.Wrong {
 				t.Error(wrong)
 			}
+			ended := time.Now()
 			tried, held := check(t, d.Point, all)
 			if err := d.Stop(); err != nil {
 				t.Error(err)
@@ -160,10 +166,11 @@ func TestManyProcessesTearAndLoseNothing(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
+			t.Logf("the check took %v", time.Since(ended).Round(time.Millisecond))
 			table.Add("load: files in the store that belong there", files, files-errorsIn(err), "nothing staged, refused, spilled; a version for each overwrite")
-			note := fmt.Sprintf("%d processes, %d operations, race detector %v", l.processes, operationsOf(all), l.race)
+			note := fmt.Sprintf("%d processes, %v, %d operations, race detector %v", processes, howLong(), operationsOf(all), race)
 			table.Add("load: objects that are whole and complete", tried, held, note)
-			table.Add("load: processes that saw nothing wrong", 2*l.processes, 2*l.processes-len(all.Wrong), "no torn read, no error")
+			table.Add("load: processes that saw nothing wrong", few+processes, few+processes-len(all.Wrong), "no torn read, no error")
 			latencies(t, all)
 		})
 	}
@@ -238,32 +245,4 @@ func latencies(t *testing.T, all done) {
 		t.Logf("%-20s %6d times, %s", op, len(took), line)
 		table.Add("latency: "+op, len(took), len(took), line)
 	}
-}
-
-// check looks at what is there against what was acknowledged.
-func check(t *testing.T, mount string, all done) (tried, held int) {
-	t.Helper()
-	judge := func(path string, err error) {
-		tried++
-		if err == nil {
-			held++
-			return
-		}
-		t.Errorf("%s: %v", path, err)
-	}
-	for path, acked := range all.Acked {
-		switch {
-		case filepath.Ext(path) == ".md" && filepath.Dir(path) != memory:
-			judge(path, all.entry(mount, path))
-		case path == stream || path == history || filepath.Dir(path) == memory && filepath.Ext(path) == ".jsonl":
-			judge(path, all.lines(mount, path, acked))
-		case filepath.Dir(path) == "vars/global":
-			b, err := os.ReadFile(filepath.Join(mount, path))
-			if err == nil {
-				err = checkSealed(b)
-			}
-			judge(path, err)
-		}
-	}
-	return tried, held
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"ctxfs/torture/apart"
 	"ctxfs/torture/tried"
@@ -18,7 +17,7 @@ import (
 
 var (
 	full = flag.Bool("live.full", false, "everything, and not only what is fast")
-	long = flag.Duration("live.for", 10*time.Minute, "how long the load test runs with each build, with -live.full")
+	long = flag.Duration("live.for", 0, "how long the load test runs with each build; 0 is 30s, and 10m with -live.full")
 	seed = flag.Uint64("live.seed", 1, "of what is done at random")
 )
 

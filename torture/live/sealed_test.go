@@ -3,18 +3,32 @@ package live
 import (
 	"bytes"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 )
+
+// vocabulary are the words of sealed text: so many as texts have that people
+// write. Were each line another word, the index would have more to do with
+// them than with the entries.
+var vocabulary = func() (all [4096]string) {
+	for i := range all {
+		all[i] = fmt.Sprintf(" %03x", i)
+	}
+	return all
+}()
 
 // sealed is text that carries its own name, length and checksum, and in each
 // line the name again, so that what was torn shows where.
 func sealed(r *rand.Rand, id string, size int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < size; i++ {
-		fmt.Fprintf(&b, "%s %d %016x%016x\n", id, i, r.Uint64(), r.Uint64())
+		b.WriteString(id + " " + strconv.Itoa(i))
+		for range 8 {
+			b.WriteString(vocabulary[r.IntN(len(vocabulary))])
+		}
+		b.WriteString("\n")
 	}
 	return fmt.Sprintf("sealed %s %d %x\n%send of %s\n", id, b.Len(), sha256.Sum256([]byte(b.String())), b.String(), id)
 }
@@ -52,59 +66,6 @@ func foreign(id string, text []byte) string {
 		n++
 	}
 	return "its lines are its own"
-}
-
-const front = "---\ntype: finding\ntags: [%s]\ntimestamp: 2026-02-22T10:00:00Z\n---\n\n%s"
-
-// entryText is an entry with sealed text. With line it brings its own line of
-// the changelog.
-func entryText(r *rand.Rand, agent, id string, size int, line bool) string {
-	text := fmt.Sprintf(front, id, sealed(r, id, size))
-	if line {
-		text += fmt.Sprintf("\n## Changelog\n\n- 2026-02-22T10:00:00Z [%s]: save %s\n", agent, id)
-	}
-	return text
-}
-
-// checkEntry checks that all parts of an entry are of one save, and returns
-// its name and how many lines its changelog has.
-func checkEntry(b []byte) (id string, lines []string, err error) {
-	head, rest, ok := bytes.Cut(b, []byte("---\n\n"))
-	if !ok {
-		return "", nil, fmt.Errorf("no frontmatter in %.200q", b)
-	}
-	id, after, err := unseal(rest)
-	if err != nil {
-		return id, nil, err
-	}
-	if !bytes.Contains(head, []byte("\ntags: ["+id+"]\n")) {
-		return id, nil, fmt.Errorf("the frontmatter of %s is %q", id, head)
-	}
-	notes, log, found := bytes.Cut(after, []byte("## Changelog\n"))
-	for note := range strings.Lines(string(notes)) {
-		if note != "\n" && !strings.HasPrefix(note, "note ") {
-			return id, nil, fmt.Errorf("%s is followed by %q", id, note)
-		}
-	}
-	if !found {
-		return id, nil, nil
-	}
-	for line := range strings.Lines(string(log)) {
-		switch {
-		case strings.HasPrefix(line, "- 20") && strings.HasSuffix(line, "\n"):
-			lines = append(lines, line)
-		case line != "\n":
-			return id, nil, fmt.Errorf("in the changelog of %s stands %q", id, line)
-		}
-	}
-	if len(lines) == 0 {
-		return id, nil, errors.New("the changelog is empty")
-	}
-	last := lines[len(lines)-1]
-	if strings.Contains(last, "]: save ") && !strings.Contains(last, "]: save "+id) {
-		return id, nil, fmt.Errorf("the last line of the changelog of %s is %q", id, last)
-	}
-	return id, lines, nil
 }
 
 // checkSealed checks content that is sealed text and nothing else.

@@ -7,20 +7,20 @@ import (
 
 func TestATerminatedDaemonKeepsWhatItAcknowledged(t *testing.T) {
 	needRoot(t)
-	n, builds := 8, []bool{raced()}
-	if *full {
-		n, builds = 64, []bool{false, true}
+	n := processes
+	if !*full {
+		n = 2 * few
 	}
-	for _, race := range builds {
+	for _, race := range tested() {
 		t.Run(fmt.Sprintf("race=%v", race), func(t *testing.T) {
 			dir := t.TempDir()
-			d := start(t, race, dir)
+			d := start(t, race, dir, "--agent", late)
 			all := prepare(t, d)
-			processes := begin(t, n, work{Mount: d.Point, Seed: *seed, For: patience, Ends: true})
+			working := begin(t, n, work{Mount: d.Point, Seed: *seed, For: patience, Ends: true})
 			if err := d.Terminate(); err != nil {
 				t.Fatal(err)
 			}
-			finish(t, processes, &all)
+			finish(t, working, &all)
 			if err := d.Ended(); err != nil {
 				t.Fatal(err)
 			}
@@ -30,7 +30,7 @@ func TestATerminatedDaemonKeepsWhatItAcknowledged(t *testing.T) {
 			if _, err := all.litter(d.Store, interrupted); err != nil {
 				t.Error(err)
 			}
-			d = start(t, race, dir)
+			d = start(t, race, dir, "--agent", late)
 			tried, held := check(t, d.Point, all)
 			failed := 0
 			for _, ids := range all.Tried {

@@ -2,57 +2,71 @@ package live
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
 )
 
-// entry checks that an entry is whole, has a line in its changelog for each
-// save, and each of its versions is there, whole.
-func (d *done) entry(mount, path string) error {
-	acked, tried := len(d.Acked[path]), len(d.Tried[path])
+// check looks at what is there against what was acknowledged, at several
+// objects at once, since most of it is to wait for the daemon.
+func check(t *testing.T, mount string, all done) (tried, held int) {
+	t.Helper()
+	paths := slices.DeleteFunc(slices.Sorted(maps.Keys(all.Acked)), private)
+	wrong := make([]error, len(paths))
+	var next atomic.Int64
+	var checking sync.WaitGroup
+	for range 8 {
+		checking.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(paths); i = int(next.Add(1)) - 1 {
+				wrong[i] = all.object(mount, paths[i])
+			}
+		})
+	}
+	checking.Wait()
+	for i, path := range paths {
+		if wrong[i] != nil {
+			t.Errorf("%s: %v", path, wrong[i])
+		} else {
+			held++
+		}
+	}
+	return len(paths), held
+}
+
+// private reports whether path is a variable that only its writer sees, or
+// that ends with its session.
+func private(path string) bool {
+	return strings.HasPrefix(path, "vars/") && filepath.Dir(path) != "vars/global"
+}
+
+// object checks what was written to path.
+func (d *done) object(mount, path string) error {
+	dir := filepath.Dir(path)
+	switch {
+	case filepath.Ext(path) == ".md" && dir != memory:
+		return d.entry(mount, path)
+	case path == stream || path == history || filepath.Ext(path) == ".jsonl":
+		return d.lines(mount, path)
+	}
 	b, err := os.ReadFile(filepath.Join(mount, path))
 	if err != nil {
 		return err
 	}
-	_, lines, err := checkEntry(b)
-	if err != nil {
-		return err
-	}
-	if len(lines) < acked || len(lines) > acked+tried {
-		return fmt.Errorf("its changelog has %d lines, for %d acknowledged and %d other saves", len(lines), acked, tried)
-	}
-	versions := filepath.Join(mount, ".ctxfs/versions", path)
-	list, err := os.ReadDir(versions)
-	if err != nil {
-		if acked+tried == 1 && errors.Is(err, os.ErrNotExist) {
-			return nil // never overwritten
-		}
-		return err
-	}
-	if len(list) < acked-1 || len(list) > acked+tried-1 {
-		return fmt.Errorf("it has %d versions, for %d acknowledged and %d other saves", len(list), acked, tried)
-	}
-	for i := range list {
-		b, err := os.ReadFile(filepath.Join(versions, strconv.Itoa(i+1)))
-		if err != nil {
-			return err
-		}
-		if _, _, err := checkEntry(b); err != nil {
-			return fmt.Errorf("version %d: %w", i+1, err)
-		}
-	}
-	return nil
+	return checkSealed(b)
 }
 
 var ids = regexp.MustCompile(`(?:first|w\d+r\d+)-\d+`)
 
 // lines checks that a file of lines has each acknowledged one once, and none
 // that nobody wrote.
-func (d *done) lines(mount, path string, acked []string) error {
+func (d *done) lines(mount, path string) error {
 	b, err := os.ReadFile(filepath.Join(mount, path))
 	if err != nil {
 		return err
@@ -65,19 +79,7 @@ func (d *done) lines(mount, path string, acked []string) error {
 		}
 		count[string(found[0])]++
 	}
-	for _, id := range acked {
-		if count[id] != 1 {
-			return fmt.Errorf("%s was acknowledged, and is there %d times", id, count[id])
-		}
-		delete(count, id)
-	}
-	for _, id := range d.Tried[path] {
-		delete(count, id)
-	}
-	if len(count) > 0 {
-		return fmt.Errorf("nobody wrote %v", count)
-	}
-	return nil
+	return once(count, d.Acked[path], d.Tried[path])
 }
 
 // withoutContext is a memory's entry without the context that it carries,

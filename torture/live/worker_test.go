@@ -20,9 +20,8 @@ type work struct {
 	Number int
 	Run    int // names differ between runs
 	Seed   uint64
-	Rounds int           // operations; 0 for as long as For says
-	For    time.Duration // or until the mount ends
-	Ends   bool          // the mount may end meanwhile
+	For    time.Duration // how long it works on, after a few operations
+	Ends   bool          // the mount may end meanwhile, and the work then
 }
 
 // done is what it says when it has ended.
@@ -34,13 +33,10 @@ type done struct {
 }
 
 const (
-	hotEntries   = 6 // that all processes overwrite
 	hotVariables = 6
 	atWork       = "at work" // said when some operations are done
 	begun        = 8         // so many
 )
-
-func hotEntry(i int) string { return fmt.Sprintf("hot/20260222T100000-hot%d.md", i%hotEntries) }
 
 func hotVariable(i int) string { return fmt.Sprintf("vars/global/hot%d", i%hotVariables) }
 
@@ -53,6 +49,7 @@ type worker struct {
 	rand   *rand.Rand
 	agent  string
 	own    []string // entries that only this one writes, from the mount's top
+	hot    heat
 	serial int
 	deep   int  // of slow reads
 	ended  bool // the mount has
@@ -70,15 +67,17 @@ func worked(text string) error {
 		return err
 	}
 	w.do(operation{"create", (*worker).create})
+	w.do(operation{"new hot entries", (*worker).heat})
+	for i := 1; i <= begun && !w.ended; i++ {
+		w.any()
+	}
+	fmt.Println(atWork)
 	until := time.Now().Add(w.For)
-	for i := 1; !w.ended && len(w.Wrong) < 20; i++ {
-		if w.Rounds > 0 && i >= w.Rounds || w.Rounds == 0 && time.Now().After(until) {
-			break
+	for time.Now().Before(until) && !w.ended && len(w.Wrong) < 20 {
+		if w.hot.saves >= turn {
+			w.do(operation{"new hot entries", (*worker).nextHot})
 		}
 		w.any()
-		if i == begun {
-			fmt.Println(atWork)
-		}
 	}
 	return json.NewEncoder(os.Stdout).Encode(w.done)
 }
@@ -157,6 +156,7 @@ func (w *worker) note(path, id string, err error) error {
 	} else {
 		w.Tried[path] = append(w.Tried[path], id)
 	}
+	w.hot.count(path)
 	return err
 }
 
@@ -179,7 +179,7 @@ func (w *worker) write(path, text string, flags int) error {
 
 // size is mostly small, and sometimes many pages.
 func (w *worker) size() int {
-	if w.rand.IntN(4) == 0 {
+	if w.rand.IntN(12) == 0 {
 		return 20_000 + w.rand.IntN(80_000)
 	}
 	return 200 + w.rand.IntN(6_000)

@@ -10,7 +10,7 @@ import (
 func (w *worker) create() error {
 	id := w.next()
 	path := fmt.Sprintf("%s/20260222T100000-own%d.md", w.agent, w.serial)
-	err := w.note(path, id, w.write(path, entryText(w.rand, w.agent, id, w.size(), true), os.O_EXCL))
+	err := w.note(path, id, w.write(path, w.entryText(id, true), os.O_EXCL))
 	if err == nil {
 		w.own = append(w.own, path)
 	}
@@ -22,12 +22,12 @@ func (w *worker) some() string {
 	if w.rand.IntN(3) == 0 {
 		return w.own[w.rand.IntN(len(w.own))]
 	}
-	return hotEntry(w.rand.IntN(hotEntries))
+	return w.hot.any(w.rand)
 }
 
 func (w *worker) overwrite() error {
 	path, id := w.some(), w.next()
-	return w.note(path, id, w.write(path, entryText(w.rand, w.agent, id, w.size(), w.rand.IntN(2) == 0), os.O_TRUNC))
+	return w.note(path, id, w.write(path, w.entryText(id, w.rand.IntN(2) == 0), os.O_TRUNC))
 }
 
 func (w *worker) appendEntry() error {
@@ -38,7 +38,7 @@ func (w *worker) appendEntry() error {
 func (w *worker) renameOnto() error {
 	path, id := w.some(), w.next()
 	part := fmt.Sprintf("%s.tmp.%s", path, id)
-	if err := w.write(part, entryText(w.rand, w.agent, id, w.size(), w.rand.IntN(2) == 0), os.O_EXCL); err != nil {
+	if err := w.write(part, w.entryText(id, w.rand.IntN(2) == 0), os.O_EXCL); err != nil {
 		return err
 	}
 	return w.note(path, id, os.Rename(w.at(part), w.at(path)))
