@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"ctxfs/backing"
 )
@@ -22,14 +23,26 @@ type deadLetter struct {
 
 func (o *outbox) deadKey(memory string) backing.Key { return o.dir().Join(memory).Join(deadFile) }
 
-// park adds a line to the dead letters, durably.
+// park adds a line to the dead letters, durably. The last one may be the same
+// already: of a try whose end was unknown, or of a host that died right after.
 func (o *outbox) park(ctx context.Context, b *box, key string, why *refusedError, line []byte) error {
 	b.letters.Lock()
 	defer b.letters.Unlock()
-	letter, err := json.Marshal(deadLetter{Time: stamp(o.s.o.Now()), Key: key, Status: why.Status,
-		Reason: why.Reason, Line: string(bytes.TrimSuffix(line, []byte("\n")))})
+	d := deadLetter{Time: stamp(o.s.o.Now()), Key: key, Status: why.Status,
+		Reason: why.Reason, Line: string(bytes.TrimSuffix(line, []byte("\n")))}
+	letter, err := json.Marshal(d)
 	if err != nil {
 		return fmt.Errorf("write a dead letter: %w", err)
+	}
+	tail, err := o.deadTail(ctx, b.memory, int64(len(letter))+otherReason)
+	if err != nil {
+		return fmt.Errorf("write a dead letter: %w", err)
+	}
+	if last := parseLetters(tail); len(last) > 0 && last[len(last)-1].Line == d.Line {
+		return o.loadDead(ctx, b)
+	}
+	if len(tail) > 0 && !bytes.HasSuffix(tail, []byte("\n")) { // a crash left half a line
+		letter = append([]byte("\n"), letter...)
 	}
 	if _, err := o.s.store.Append(ctx, o.deadKey(b.memory), append(letter, '\n')); err != nil {
 		return fmt.Errorf("write a dead letter: %w", err)
@@ -42,6 +55,24 @@ func (o *outbox) park(ctx context.Context, b *box, key string, why *refusedError
 	b.status.ParkedReason = why.Reason
 	o.mu.Unlock()
 	return nil
+}
+
+// otherReason is by how much two letters about one entry may differ in length,
+// in bytes: in what the backend said.
+const otherReason = 4 << 10
+
+// deadTail returns at most the last n bytes of the dead letters of memory.
+func (o *outbox) deadTail(ctx context.Context, memory string, n int64) (tail []byte, err error) {
+	c, err := o.s.store.Open(ctx, o.deadKey(memory), "")
+	if errors.Is(err, backing.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	from := max(0, c.Size()-n)
+	return io.ReadAll(io.NewSectionReader(c, from, c.Size()-from))
 }
 
 // loadDead counts the dead letters that are there.
