@@ -25,10 +25,14 @@ func (o *outbox) follow() {
 	}
 }
 
+// fromNowhere is a token that no store has given, and so brings a Resync: what
+// was there before is looked at once.
+const fromNowhere = "nowhere"
+
 // hear is follow until something fails; followed says that it had begun.
 func (o *outbox) hear() (followed bool, err error) {
 	ctx, stop := context.WithCancel(o.ctx)
-	events, err := o.s.store.Watch(ctx, "")
+	events, err := o.s.store.Watch(ctx, fromNowhere)
 	if err != nil {
 		stop()
 		return false, err
@@ -38,9 +42,6 @@ func (o *outbox) hear() (followed bool, err error) {
 		for range events { // must be read until it is closed
 		}
 	}()
-	if err := o.scan(); err != nil {
-		return false, err
-	}
 	for event := range events {
 		if event.Kind == backing.Resync {
 			if err := o.scan(); err != nil {

@@ -36,6 +36,7 @@ type outbox struct {
 	slots  chan struct{} // a token for each request that is under way
 	shared bool          // several hosts write the store
 	id     string        // of this process among them
+	turns  chan struct{} // a token for each memory that this host holds, of theirs
 
 	ctx  context.Context
 	stop context.CancelFunc
@@ -45,11 +46,18 @@ type outbox struct {
 	boxes  map[string]*box
 	ending bool
 	moved  chan struct{} // closed, and made anew, when a parcel is delivered
+	// serving is how many boxes are busy, where several hosts write the store.
+	serving int
 }
 
 // maxRequests is how many requests are under way at once, each for another
 // memory.
 const maxRequests = 8
+
+// maxTurns is how many memories this host holds at once, where several hosts
+// write the store: enough for the requests, also where most wait between two
+// tries, and few enough that they are renewed at little cost.
+const maxTurns = 8 * maxRequests
 
 // box is the outbox of one memory. What changes is guarded by outbox.mu.
 type box struct {
@@ -83,7 +91,7 @@ func newOutbox(ctx context.Context, s *Memories) (*outbox, error) {
 		return nil, err
 	}
 	o := &outbox{s: s, url: url, client: newClient(s.o), slots: make(chan struct{}, maxRequests), boxes: map[string]*box{}, moved: make(chan struct{}),
-		shared: backing.IsShared(s.store), id: rand.Text()}
+		shared: backing.IsShared(s.store), id: rand.Text(), turns: make(chan struct{}, maxTurns)}
 	o.ctx, o.stop = context.WithCancel(context.Background())
 	if err := room.MakeOwnDir(ctx, s.store, o.dir()); err != nil {
 		return nil, err

@@ -20,6 +20,7 @@ func (o *outbox) touch(memory string, mine bool, after time.Duration) {
 	case o.ending:
 	case !b.busy:
 		b.busy = true
+		o.serving++
 		o.work.Go(func() { o.serve(b, after) })
 	case after == 0:
 		select {
@@ -29,9 +30,17 @@ func (o *outbox) touch(memory string, mine bool, after time.Duration) {
 	}
 }
 
+// lookEvery is the time between two looks on average, where many memories have
+// something to be delivered: the database has other things to do.
+const lookEvery = 10 * time.Millisecond
+
 // poll is the time between two looks at a memory that another host delivers,
 // or is to.
-func (o *outbox) poll() time.Duration { return o.s.o.Lease / 4 }
+func (o *outbox) poll() time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return max(o.s.o.Lease/4, time.Duration(o.serving)*lookEvery)
+}
 
 // serve looks after b until nothing of it is left or the outbox closes.
 func (o *outbox) serve(b *box, wait time.Duration) {
@@ -73,6 +82,7 @@ func (o *outbox) rest(b *box) bool {
 	defer o.mu.Unlock()
 	if !b.touched {
 		b.busy, b.mine = false, false
+		o.serving--
 	}
 	return !b.touched
 }
@@ -88,23 +98,63 @@ func (o *outbox) turn(b *box) (done bool, err error) {
 		if !o.due(b, v) {
 			return false, nil
 		}
-		h, err := o.take(b, v)
-		if err == nil {
-			// Whoever adds meanwhile leaves it to this host, which looks once
-			// more after the end for what came while it seemed to deliver.
-			o.mu.Lock()
-			b.mine = true
-			o.mu.Unlock()
-			err = o.drain(h, b)
-			h.end()
-			if h.tired.Load() {
-				b.yields = time.Now().Add(2 * o.s.o.Lease)
-			}
+		if err := o.admit(b); err != nil {
+			return false, err
 		}
+		err = o.hold(b, v)
+		<-o.turns
 		if err != nil && !errors.Is(err, errLost) {
 			return false, err
 		}
 	}
+}
+
+// admit waits for one of the turns, and counts meanwhile what is added.
+func (o *outbox) admit(b *box) error {
+	select {
+	case o.turns <- struct{}{}:
+		return nil
+	default:
+	}
+	admitted := make(chan error, 1)
+	o.work.Go(func() {
+		select {
+		case o.turns <- struct{}{}:
+			admitted <- nil
+		case <-o.ctx.Done():
+			admitted <- o.ctx.Err()
+		}
+	})
+	for {
+		select {
+		case err := <-admitted:
+			return err
+		case <-b.wake:
+			if _, _, err := o.look(o.ctx, b); err != nil && o.ctx.Err() == nil {
+				o.s.o.Log.Warn("what waits to be delivered is not counted", "memory", b.memory, "err", err)
+			}
+		}
+	}
+}
+
+// hold takes b, which looks as v says, and delivers it; errLost where another
+// host was faster, or has gone on.
+func (o *outbox) hold(b *box, v survey) error {
+	h, err := o.take(b, v)
+	if err != nil {
+		return err
+	}
+	// Whoever adds meanwhile leaves it to this host, which looks once more after
+	// the end for what came while it seemed to deliver.
+	o.mu.Lock()
+	b.mine = true
+	o.mu.Unlock()
+	err = o.drain(h, b)
+	h.end()
+	if h.tired.Load() {
+		b.yields = time.Now().Add(2 * o.s.o.Lease)
+	}
+	return err
 }
 
 // due reports whether this host may take b, which looks as v says.
