@@ -196,3 +196,26 @@ func TestEntriesThatAreNotThoseThatWereDeliveredAreAllSent(t *testing.T) {
 		t.Errorf("the cursor is %s, %v", text, err)
 	}
 }
+
+// Nobody but an operator removes a cursor.
+func TestACursorThatIsGoneIsMadeAnew(t *testing.T) {
+	srv := newBackend(t)
+	srv.answering(func(int, delivery) int { return http.StatusServiceUnavailable })
+	store := ofAll(t)
+	one := host(t, store, srv.leased(never))
+	one.add("m", `{"id":"a"}`)
+	one.add("m", `{"id":"b"}`)
+	within(t, srv.came, "the first entry")
+	one.untilStatus(func(st *OutboxStatus) bool { return st.Pending == 2 })
+	if err := store.Remove(ctx, cursorKey("m"), ""); err != nil {
+		t.Fatal(err)
+	}
+	srv.answering(nil)
+	one.untilStatus(func(st *OutboxStatus) bool { return st.Pending == 0 })
+	if v := cursorOf(t, store, "m"); v.rev != "" {
+		t.Errorf("there is %+v again, and nobody has added anything", v.cursor)
+	}
+	one.add("m", `{"id":"c"}`)
+	one.delivered("m")
+	srv.wantInOrder([]string{"a", "c"})
+}

@@ -138,13 +138,13 @@ func (h *hold) change(ctx context.Context, to func(*cursor)) error {
 
 // look finds out where the cursor is, if it is still this host's.
 func (h *hold) look(ctx context.Context) error {
+	var c cursor
 	m, err := h.o.s.store.Stat(ctx, h.key)
-	if err != nil {
-		return err
+	if err == nil {
+		c, err = h.o.s.readCursor(ctx, h.key, m.Revision)
 	}
-	c, err := h.o.s.readCursor(ctx, h.key, m.Revision)
 	switch {
-	case errors.Is(err, backing.ErrNotFound): // changed just now, and not by this host
+	case errors.Is(err, backing.ErrNotFound): // changed just now, and not by this host, or removed
 		err = errLost
 	case err == nil && c.Holder != h.c.Holder:
 		err = errLost

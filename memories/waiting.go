@@ -14,12 +14,15 @@ import (
 // look finds out what there is to be delivered of b. Only who serves b calls it.
 func (o *outbox) look(ctx context.Context, b *box) (v survey, waits bool, err error) {
 	v, err = o.s.survey(ctx, b.memory)
-	if err == nil && v.rev != "" {
+	switch {
+	case err != nil:
+	case v.rev == "":
+		o.forget(b)
+	default:
 		o.stands(b, v.cursor.Offset)
-		err = o.lookAtEntries(ctx, b, v.size)
-	}
-	if err == nil && v.rev != "" {
-		err = o.lookAtParcels(ctx, b, v.parcels)
+		if err = o.lookAtEntries(ctx, b, v.size); err == nil {
+			err = o.lookAtParcels(ctx, b, v.parcels)
+		}
 	}
 	if err == nil && v.dead != b.dead {
 		err = o.loadDead(ctx, b)
@@ -28,6 +31,14 @@ func (o *outbox) look(ctx context.Context, b *box) (v survey, waits bool, err er
 	o.tell()
 	_, line := o.first(b)
 	return v, line || len(b.parcels) > 0, err
+}
+
+// forget notes that b has no cursor, so that nothing of it is delivered until an
+// entry is added here, which makes one.
+func (o *outbox) forget(b *box) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	b.begun, b.from, b.ends, b.parcels = false, 0, nil, nil
 }
 
 // stands notes how far b has been delivered.
