@@ -28,7 +28,9 @@ func cluster(t *testing.T, settings ...string) *pgtest.Cluster {
 func TestAWatcherMissesNothingWhereACrashedServerUsesNumbersAgain(t *testing.T) {
 	const forgotten, after = 200, 100
 	ctx := context.Background()
-	c := cluster(t, "wal_writer_delay = 10s")
+	// With wal_level = replica the server notes the running transactions, and so
+	// the newest number, every 15 seconds.
+	c := cluster(t, "wal_writer_delay = 10s", "wal_level = minimal", "max_wal_senders = 0")
 	proxy := pgtest.ProxyTo(t, c)
 	one := closing(t, openStore(t, c.URL(), Options{}))
 	two := closing(t, openStore(t, proxy.Through(t, c.URL()), Options{}))
