@@ -24,7 +24,7 @@ func TestDirectoriesSwappedForLinksUnderAMountLeadNowhere(t *testing.T) {
 	needRoot(t)
 	clients, rounds := 2, 1
 	if *full {
-		clients, rounds = 8, 5
+		clients, rounds = 8, 20
 	}
 	dir := t.TempDir()
 	d := start(t, raced(), dir)
