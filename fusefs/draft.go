@@ -241,9 +241,12 @@ func (f *FS) end(d *draft) {
 // before may open it, or ask for its size. What the kernel knows of it is the
 // writer's.
 func (f *FS) settle(d *draft) {
+	if d.last.Revision == "" {
+		return // it was not committed
+	}
 	info, err := d.place.room.Stat(f.ctx, d.place.path())
-	if err != nil || info.Revision == "" || info.Revision != d.last.Revision {
-		return // it was not committed, or replaced: a LOOKUP finds another node
+	if err != nil || info.Revision != d.last.Revision {
+		return // it was replaced, or cannot be looked at: a LOOKUP finds another node
 	}
 	f.notify.attributes(d.node)
 	f.tree.settle(d.node, info)

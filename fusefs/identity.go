@@ -62,25 +62,34 @@ func (s *identities) look(pid, uid uint32) label {
 	if ok {
 		return l
 	}
-	name := s.orFallback(comm)
-	return within(label{agent: name}, func() label {
+	late := label{agent: s.orFallback(comm)}
+	l = within(late, func() label {
 		var l label
 		if ownedBy(pid, uid) {
 			l = s.ask(pid)
 		}
 		if l.agent == "" {
-			l.agent = name
+			l.agent = late.agent
 		}
-		s.remember(key, l)
+		s.remember(key, l, true)
 		return l
 	})
+	if l == late {
+		s.remember(key, l, false)
+	}
+	return l
 }
 
-// remember keeps what a process says, also where nobody waited for it any more:
-// not to be told in time is no reason to know it by a wrong name for ever.
-func (s *identities) remember(key process, l label) {
+// remember keeps what a process is known by. What it says itself is sure, and
+// stands also where nobody waited for it any more. What it is taken for without an
+// answer stands until that comes, so that a process that never answers is asked
+// once: each look that hangs holds a thread.
+func (s *identities) remember(key process, l label, sure bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if _, ok := s.known[key]; ok && !sure {
+		return
+	}
 	if len(s.known) >= remembered {
 		clear(s.known)
 	}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -135,12 +136,19 @@ func TestLabelsOfAnExecAreReadAnew(t *testing.T) {
 func TestALabelThatComesLateIsKnownFromThenOn(t *testing.T) {
 	who, pid, uid := newIdentities("mount"), child(t), uint32(os.Getuid())
 	busy := make(chan bool)
+	var asked atomic.Int64
 	who.ask = func(uint32) label {
+		asked.Add(1)
 		<-busy
 		return label{agent: "bob", session: "s1"}
 	}
-	if agent, session := who.of(pid, uid); agent != "mount" || session != "" {
-		t.Errorf("without an answer it is agent %q, session %q", agent, session)
+	for range 3 {
+		if agent, session := who.of(pid, uid); agent != "mount" || session != "" {
+			t.Errorf("without an answer it is agent %q, session %q", agent, session)
+		}
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("a process that does not answer was asked %d times", n)
 	}
 	close(busy)
 	deadline := time.Now().Add(time.Minute)

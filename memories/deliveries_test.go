@@ -18,7 +18,10 @@ import (
 const never = time.Hour
 
 // ofAll is a store that several hosts have.
-func ofAll(t *testing.T) apart {
+func ofAll(t *testing.T) apart { return apart{local(t)} }
+
+// local is a store in a directory.
+func local(t *testing.T) *localdir.Store {
 	t.Helper()
 	store, err := localdir.Open(t.TempDir(), localdir.Options{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -29,7 +32,7 @@ func ofAll(t *testing.T) apart {
 			t.Error(err)
 		}
 	})
-	return apart{store}
+	return store
 }
 
 // host is one of those that have store.

@@ -20,15 +20,7 @@ type sharing struct{ *localdir.Store }
 func (sharing) Shared() {}
 
 func TestHostsThatPutAContextAgreeOnItsSnapshot(t *testing.T) {
-	store, err := localdir.Open(t.TempDir(), localdir.Options{Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	store := local(t)
 	// The two prepare under names of their own, as on two hosts.
 	one, two := sharing{store}, apart{sharing{store}}
 	var all sync.WaitGroup

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"ctxfs/backing"
 	"ctxfs/backing/fanout"
@@ -51,9 +52,13 @@ func (f *feed) start(ctx context.Context) error {
 	if f.started {
 		return nil
 	}
-	conn, err := f.connect(ctx)
+	var conn *pgx.Conn
+	err := f.s.call(ctx, func(ctx context.Context, _ *pgxpool.Conn) (err error) {
+		conn, err = f.connect(ctx)
+		return err
+	})
 	if err != nil {
-		return fault(err)
+		return err
 	}
 	f.mu.Lock()
 	f.token, f.own = f.place.String(), make(map[id]bool)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"ctxfs/backing/postgres/pgtest"
 )
@@ -31,4 +32,13 @@ func TestAStoreThatAHostFollowsIsNotHadAlone(t *testing.T) {
 	}
 	must(t, alone.Close())
 	must(t, openStore(t, url, Options{Alone: true}).Close())
+}
+
+func TestAServerThatIsOutOfReachAtFirstIsFollowed(t *testing.T) {
+	proxy := pgtest.NewProxy(t)
+	s := closing(t, openStore(t, proxy.Through(t, pgtest.Schema(t)), Options{}))
+	proxy.Refuse(true)
+	time.AfterFunc(100*time.Millisecond, func() { proxy.Refuse(false) })
+	_, err := s.Watch(t.Context(), "")
+	must(t, err)
 }

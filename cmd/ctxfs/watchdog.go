@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -88,42 +86,23 @@ func newWatchdog() *cobra.Command {
 			// It ends when the daemon does, which may take its time after a SIGTERM.
 			signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
 			<-signals
-			return releaseClients(conn, a[1])
+			return releaseClients(mount{Conn: conn, Point: a[1]})
 		},
 	}
 }
 
 // releaseClients waits for the last thread of the daemon that ends, and where
 // that stays ends the connection, which lets go of it and of its clients.
-func releaseClients(conn int, point string) error {
+func releaseClients(m mount) error {
 	ended, err := waitFor(daemonFD, lastThread)
 	if ended || err != nil {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	log.Error("the daemon was killed while the kernel waited for it: its connection is ended", "mountpoint", point, "connection", conn)
-	err = abortConnection(mount{Conn: conn})
-	if errors.Is(err, fs.ErrNotExist) { // the control file system is not mounted
-		err = forceUnmount(conn, point)
-	}
+	log.Error("the daemon was killed while the kernel waited for it: its connection is ended", "mountpoint", m.Point, "connection", m.Conn)
+	err = abortConnection(m)
 	if err != nil {
-		log.Error("end the connection; what waits for the daemon goes on waiting", "mountpoint", point, "connection", conn, "err", err)
-	}
-	return err
-}
-
-// forceUnmount ends the connection as umount -f does, which only root may do.
-func forceUnmount(conn int, point string) error {
-	all, err := mounts()
-	if err != nil {
-		return err
-	}
-	if m, ok := mountAt(all, point); !ok || m.Conn != conn {
-		return fmt.Errorf("connection %d is not mounted at %s any more", conn, point)
-	}
-	err = unix.Unmount(point, unix.MNT_FORCE|unix.UMOUNT_NOFOLLOW)
-	if errors.Is(err, unix.EBUSY) { // open files keep the mount, not the connection
-		return nil
+		log.Error("end the connection; what waits for the daemon goes on waiting", "mountpoint", m.Point, "connection", m.Conn, "err", err)
 	}
 	return err
 }
