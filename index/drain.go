@@ -11,7 +11,7 @@ const turn = 250 * time.Millisecond
 
 // While programs ask much of the mount, nobody waits for the index: it writes
 // for a briefTurn and rests for what is left of a turn, so that it takes a tenth
-// of a processor.
+// of a processor. A turn that has begun when they come ends early.
 const (
 	briefTurn = turn / 10
 	much      = 1000 // requests a second; a walk takes twenty times as many
@@ -25,18 +25,37 @@ func (x *Index) drain() {
 			return
 		case <-x.wake:
 		}
-		asked, since, length := x.asked(), time.Now(), turn
-		for x.drainTurn(length) {
+		length := turn
+		for c := x.crowd(); x.drainTurn(c.over(length)); c = x.crowd() {
 			if length < turn {
 				x.rests(turn - length)
 			}
-			count, now := x.asked(), time.Now()
 			length = turn
-			if float64(count-asked) > much*now.Sub(since).Seconds() {
+			if c.isMuch() {
 				length = briefTurn
 			}
-			asked, since = count, now
 		}
+	}
+}
+
+// crowd is what programs have asked of the mount since a moment.
+type crowd struct {
+	x     *Index
+	since time.Time
+	asked int64
+}
+
+func (x *Index) crowd() crowd { return crowd{x, time.Now(), x.asked()} }
+
+func (c crowd) isMuch() bool {
+	return float64(c.x.asked()-c.asked) > much*time.Since(c.since).Seconds()
+}
+
+// over says when a turn of that length, which begins with c, is over.
+func (c crowd) over(length time.Duration) func() bool {
+	return func() bool {
+		t := time.Since(c.since)
+		return t > length || t > briefTurn && c.isMuch()
 	}
 }
 
@@ -47,7 +66,7 @@ func (x *Index) rests(d time.Duration) {
 	}
 }
 
-func (x *Index) drainTurn(length time.Duration) (more bool) {
+func (x *Index) drainTurn(over func() bool) (more bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.ctx.Err() != nil {
@@ -59,7 +78,7 @@ func (x *Index) drainTurn(length time.Duration) (more bool) {
 	}
 	n := 0
 	err := x.write(func(ctx context.Context) (err error) {
-		n, err = x.forATurn(length, len(x.backlog), func(i int) error { return x.one(ctx, x.backlog[i]) })
+		n, err = x.forATurn(over, len(x.backlog), func(i int) error { return x.one(ctx, x.backlog[i]) })
 		return err
 	})
 	if err != nil {
@@ -75,12 +94,11 @@ func (x *Index) drainTurn(length time.Duration) (more bool) {
 	return len(x.backlog) > 0
 }
 
-// forATurn calls do with the numbers below n until the turn, or the index,
-// ends, and returns how often.
-func (x *Index) forATurn(length time.Duration, n int, do func(i int) error) (int, error) {
-	end := time.Now().Add(length)
+// forATurn calls do with the numbers below n until the turn is over, or the
+// index ends, and returns how often.
+func (x *Index) forATurn(over func() bool, n int, do func(i int) error) (int, error) {
 	for i := range n {
-		if x.ctx.Err() != nil || i > 0 && time.Now().After(end) {
+		if x.ctx.Err() != nil || i > 0 && over() {
 			return i, nil
 		}
 		if err := do(i); err != nil {

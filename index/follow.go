@@ -113,9 +113,10 @@ func (x *Index) changed(batch []entries.Change) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for len(batch) > 0 && x.ctx.Err() == nil {
-		n := 0
+		n, began := 0, time.Now()
+		over := func() bool { return time.Since(began) > turn }
 		err := x.write(func(ctx context.Context) (err error) {
-			n, err = x.forATurn(turn, len(batch), func(i int) error { return x.look(ctx, batch[i]) })
+			n, err = x.forATurn(over, len(batch), func(i int) error { return x.look(ctx, batch[i]) })
 			return err
 		})
 		if err != nil {

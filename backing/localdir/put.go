@@ -65,11 +65,11 @@ type put struct {
 	o         backing.PutOptions
 	staged    *staged
 	published bool
-	synced    func() error // waits for the content's sync; nil until it has begun
+	synced    func() error // returns when the content is synced; nil until that has begun
 }
 
 // parallelSync is the size, in bytes, up to which the content's sync may go
-// on under the key's lock, beside that of the version.
+// on under the key's lock.
 const parallelSync = 1 << 20
 
 // commit publishes the staged file. seen is what was at the key before.
@@ -82,14 +82,12 @@ func (p *put) commit(ctx context.Context, seen *stat) (*stat, error) {
 		return nil, err
 	}
 	defer p.endSync()
-	large := st.Size > parallelSync
-	if large || p.o.If == "" { // a put with a condition may yet lose, and then need none
-		p.beginSync()
-	}
-	if large {
-		if err := p.synced(); err != nil {
+	if st.Size > parallelSync {
+		if err := p.sync(); err != nil {
 			return nil, err
 		}
+	} else if p.o.If == "" { // a put with a condition may yet lose, and then need none
+		p.beginSync()
 	}
 	defer p.s.keys.lock(p.key)()
 	for range maxTries {
@@ -110,7 +108,6 @@ func (p *put) commit(ctx context.Context, seen *stat) (*stat, error) {
 			return nil, err
 		}
 		seen = cur
-		p.beginSync()
 		again, err := p.replace(cur)
 		if again {
 			continue
@@ -123,21 +120,34 @@ func (p *put) commit(ctx context.Context, seen *stat) (*stat, error) {
 	return nil, errRestless
 }
 
-// beginSync starts to bring the staged content to the disk, once.
+// beginSync starts to bring the staged content to the disk, once, beside what
+// the caller does meanwhile.
 func (p *put) beginSync() {
-	if p.synced != nil {
-		return
+	if p.synced == nil {
+		p.synced = async(p.syncContent)
 	}
+}
+
+// sync brings the staged content to the disk, once. It does so itself where
+// nothing else went on meanwhile: two goroutines that wake each other take a
+// twentieth of a save.
+func (p *put) sync() error {
+	if p.synced == nil {
+		err := p.syncContent()
+		p.synced = func() error { return err }
+	}
+	return p.synced()
+}
+
+func (p *put) syncContent() error {
 	sync := p.s.fsync
 	if p.s.ordered {
 		sync = p.s.writeOut
 	}
-	p.synced = async(func() error {
-		if err := sync(p.staged.fd); err != nil {
-			return p.staged.lose(fmt.Errorf("sync content: %w", err))
-		}
-		return nil
-	})
+	if err := sync(p.staged.fd); err != nil {
+		return p.staged.lose(fmt.Errorf("sync content: %w", err))
+	}
+	return nil
 }
 
 // endSync waits until the descriptor is not used any more. Who needs the
@@ -173,6 +183,7 @@ func (p *put) adopt(seen, cur *stat) error {
 // says that cur is not current any more.
 func (p *put) replace(cur *stat) (again bool, err error) {
 	if p.o.KeepVersion && cur != nil {
+		p.beginSync()
 		k, err := p.s.keep(p.key, p.dir, p.name, cur)
 		if errors.Is(err, unix.ENOENT) {
 			return true, nil
@@ -190,7 +201,7 @@ func (p *put) replace(cur *stat) (again bool, err error) {
 			return false, err
 		}
 	}
-	if err := p.synced(); err != nil {
+	if err := p.sync(); err != nil {
 		return false, err
 	}
 	now, err := p.look()

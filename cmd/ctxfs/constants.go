@@ -27,8 +27,8 @@ func constants() string {
                      when the editor has ended, after %v at the latest
   .ctxfs/errors      the newest %d refusals
   log                begun anew at a start when over %d MiB, the old one kept as .1
-  threads            GOMAXPROCS at least %d
+  threads            GOMAXPROCS %d for each core, unless it is set
 `, fusefs.CacheTime, entries.MaxSize>>20, room.BufferMemory>>20,
 		codec.MaxFrontmatter>>10, codec.MaxLevels, codec.MaxNodes,
-		entries.DanceTime, room.JournalLines, logLimit>>20, minProcs)
+		entries.DanceTime, room.JournalLines, logLimit>>20, procsPerCore)
 }

@@ -40,14 +40,7 @@ INSERT INTO ctxfs_changes (write, dir, name) SELECT $3, '', $1 FROM made`
 // measureCreate times creating entries through a mount, beside the bare
 // statement on one connection.
 func (d *database) measureCreate(ctx context.Context, s settings) (rows []row, err error) {
-	bare, err := d.c.Schema(ctx)
-	if err != nil {
-		return nil, err
-	}
-	store, err := postgres.Open(ctx, bare, postgres.Options{}) // makes the tables
-	if err == nil {
-		err = store.Close()
-	}
+	bare, err := d.tables(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +63,16 @@ func (d *database) measureCreate(ctx context.Context, s settings) (rows []row, e
 		return nil, err
 	}
 	progress("create %d entries in a database", s.saves)
-	savers := map[string]saver{"statement": bareSaver(ctx, conn), "mount": mountSaver(agent)}
+	below, err := d.tables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	floor, end, err := d.w.floorSaver(ctx, d.w.path("floor"), d.w.path("mnt", "floor"), "-database", below)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { reportStop(end()) }()
+	savers := map[string]saver{"statement": bareSaver(ctx, conn), "floor": floor, "mount": mountSaver(agent)}
 	times, err := alternate(ctx, savers, s.saves, 1)
 	if err != nil {
 		return nil, err
@@ -79,7 +81,20 @@ func (d *database) measureCreate(ctx context.Context, s settings) (rows []row, e
 		return nil, err
 	}
 	const what = "create an entry of 4 KB in a database"
-	return append(plain(what, "ms", times, "statement"), ratio(what, "ms", times, "mount", "statement", goalCreateDatabase)), nil
+	return append(plain(what, "ms", times, "statement"), beside(what, "ms", times, "floor", "statement"),
+		ratio(what, "ms", times, "mount", "statement", goalCreateDatabase)), nil
+}
+
+// tables returns the URL of an empty store.
+func (d *database) tables(ctx context.Context) (url string, err error) {
+	if url, err = d.c.Schema(ctx); err != nil {
+		return "", err
+	}
+	store, err := postgres.Open(ctx, url, postgres.Options{})
+	if err == nil {
+		err = store.Close()
+	}
+	return url, err
 }
 
 func bareSaver(ctx context.Context, conn *pgx.Conn) saver {

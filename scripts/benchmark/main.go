@@ -1,6 +1,7 @@
 // Command benchmark measures ctxfs side by side with what else there is: the
-// file system below, go-fuse's own example/loopback, mergerfs, and a native
-// program that saves durably. scripts/bench builds what it needs and runs it.
+// file system below, go-fuse's own example/loopback, mergerfs, a native program
+// that saves durably, and the floor, which is the least that any FUSE file system
+// can do. scripts/bench builds what it needs and runs it.
 //
 // # What the numbers mean
 //
@@ -101,6 +102,13 @@ func (s settings) check(args []string) error {
 }
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == "floor" {
+		if err := runFloor(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, "floor:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	s := parseFlags()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()

@@ -34,14 +34,21 @@ func plain(what, unit string, values map[string][]float64, who ...string) []row 
 	return rows
 }
 
-// ratio compares who with of, round by round.
-func ratio(what, unit string, values map[string][]float64, who, of string, goal float64) row {
+// beside compares who with of, round by round.
+func beside(what, unit string, values map[string][]float64, who, of string) row {
 	r := plain(what, unit, values, who)[0]
 	var ratios []float64
 	for i, v := range values[who] {
 		ratios = append(ratios, v/values[of][i])
 	}
-	r.Ratio, r.Of, r.Goal = median(ratios), of, goal
+	r.Ratio, r.Of = median(ratios), of
+	return r
+}
+
+// ratio is beside, held against a goal.
+func ratio(what, unit string, values map[string][]float64, who, of string, goal float64) row {
+	r := beside(what, unit, values, who, of)
+	r.Goal = goal
 	met := r.Ratio <= goal
 	r.Met = &met
 	return r

@@ -102,6 +102,12 @@ func measureSavesIn(ctx context.Context, w *work, s settings, dir, where string)
 		defer func() { reportStop(stop()) }()
 		savers[wk.name] = save
 	}
+	save, stop, err := w.floorSaver(ctx, filepath.Join(dir, "floor"), w.path("mnt", "floor-"+filepath.Base(dir)))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { reportStop(stop()) }()
+	savers["floor"] = save
 	backing := filepath.Join(store, saveAgent)
 	var rows []row
 	for _, p := range []struct {
@@ -119,7 +125,8 @@ func measureSavesIn(ctx context.Context, w *work, s settings, dir, where string)
 		}
 		what := p.what + " an entry of 4 KB" + where
 		rows = append(rows, plain(what, "ms", times, "native", "loopback")...)
-		rows = append(rows, ratio(what, "ms", times, "ctxfs", "native", p.goal))
+		rows = append(rows, beside(what, "ms", times, "floor", "native"),
+			ratio(what, "ms", times, "ctxfs", "native", p.goal))
 	}
 	return rows, nil
 }
@@ -139,6 +146,23 @@ func (wk walker) saver(ctx context.Context, w *work, store string) (save saver, 
 		return nil, nil, errors.Join(fmt.Errorf("open the directory for saves: %w", err), unmount())
 	}
 	return nativeSaver(agent, d), func() error { return errors.Join(d.Close(), unmount()) }, nil
+}
+
+// floorSaver mounts the floor at point and returns what saves there.
+func (w *work) floorSaver(ctx context.Context, store, point string, flags ...string) (save saver, stop func() error, err error) {
+	if err := os.MkdirAll(store, 0o755); err != nil {
+		return nil, nil, fmt.Errorf("make a directory for saves: %w", err)
+	}
+	argv := append([]string{w.program("benchmark"), "floor"}, flags...)
+	srv, err := w.serve(ctx, point, append(argv, store, point)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	agent := filepath.Join(point, saveAgent)
+	if err := within(ctx, shortLimit, "make an agent", func() error { return os.Mkdir(agent, 0o755) }); err != nil {
+		return nil, nil, errors.Join(err, srv.stop())
+	}
+	return mountSaver(agent), srv.stop, nil
 }
 
 // alternate saves n entries with each saver, in batches by turns, and returns
