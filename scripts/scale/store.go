@@ -25,10 +25,11 @@ func ofStore(ctx context.Context, s settings) error {
 		return err
 	}
 	defer store.Close()
-	dir, err := directory(ctx, s.url)
+	dirs, err := directories(ctx, s.url, 1)
 	if err != nil {
 		return err
 	}
+	dir := dirs[0]
 	err = s.times("store: open, without a migration", func() error {
 		other, err := postgres.Open(ctx, s.url, postgres.Options{Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
@@ -129,15 +130,24 @@ func walk(dir backing.Key, list func(backing.Key, string) ([]backing.Meta, error
 	}
 }
 
-// directory finds one that has as many entries as are wanted.
-func directory(ctx context.Context, url string) (dir backing.Key, err error) {
+// directories finds n that have as many entries as are wanted, and nothing else.
+func directories(ctx context.Context, url string, n int) (dirs []backing.Key, err error) {
 	err = with(ctx, url, func(conn *pgx.Conn) error {
-		var name []byte
-		err := conn.QueryRow(ctx, "SELECT dir FROM ctxfs_objects WHERE NOT is_dir GROUP BY dir HAVING count(*) = $1 LIMIT 1", wanted).Scan(&name)
-		dir = backing.Key(name)
+		rows, err := conn.Query(ctx, "SELECT dir FROM ctxfs_objects GROUP BY dir HAVING count(*) = $1 AND NOT bool_or(is_dir) LIMIT $2", wanted, n)
+		if err != nil {
+			return err
+		}
+		dirs, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (backing.Key, error) {
+			var name []byte
+			err := row.Scan(&name)
+			return backing.Key(name), err
+		})
 		return err
 	})
-	return dir, err
+	if err == nil && len(dirs) < n {
+		err = fmt.Errorf("%d directories of %d, not %d", len(dirs), wanted, n)
+	}
+	return dirs, err
 }
 
 // with runs f on a connection to the database.
