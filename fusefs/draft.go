@@ -2,6 +2,7 @@ package fusefs
 
 import (
 	"sync"
+	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 
@@ -16,7 +17,8 @@ type draft struct {
 	dir    *node
 	name   string
 	place  place
-	opener uint32 // the thread that opened it
+	opener uint32        // the thread that opened it
+	began  time.Duration // when that was, since boot
 
 	mu      sync.Mutex // guards what follows
 	handles int
@@ -34,7 +36,7 @@ func (f *FS) begin(d room.Draft, n *node, thread uint32) *draft {
 }
 
 func (f *FS) beginLocked(d room.Draft, n *node, thread uint32) *draft {
-	n.draft = &draft{Draft: d, node: n, dir: n.dir, name: n.name, place: n.place, opener: thread}
+	n.draft = &draft{Draft: d, node: n, dir: n.dir, name: n.name, place: n.place, opener: thread, began: sinceBoot()}
 	f.drafts.Add(1)
 	f.stats.drafts.Add(1)
 	f.divert.count(n.dir, n.name, 1)

@@ -29,7 +29,9 @@ func (f *FS) held(d *draft, closer uint32) func() bool {
 				return true
 			}
 			for _, child := range children(seen[i]) {
-				if !slices.Contains(seen, child) {
+				// Who began before the draft inherited nothing of it, nor did
+				// its own children: an agent may have dozens of those.
+				if !slices.Contains(seen, child) && !beganBefore(child, d.began) {
 					seen = append(seen, child)
 				}
 			}

@@ -114,17 +114,12 @@ func ownedBy(pid, uid uint32) bool {
 	return unix.Stat(procPath(pid, ""), &st) == nil && st.Uid == uid
 }
 
-// parseStat takes the name, the start time (field 22) and the address of the
-// environment (50), which an exec moves, from /proc/PID/stat. The name stands
-// in parentheses and may hold any byte, also parentheses.
+// parseStat takes the name, and what tells a program that a process runs from
+// any other one, from /proc/PID/stat.
 func parseStat(stat []byte) (comm, start string) {
-	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
-	if open < 0 || end < open {
-		return "", ""
-	}
-	comm = string(stat[open+1 : end])
-	if fields := strings.Fields(string(stat[end+1:])); len(fields) > 47 {
-		start = fields[19] + "@" + fields[47]
+	comm, fields := statFields(stat)
+	if len(fields) > statEnvironment {
+		start = fields[statStart] + "@" + fields[statEnvironment]
 	}
 	return comm, start
 }

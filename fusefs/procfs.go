@@ -107,6 +107,50 @@ func children(pid uint32) []uint32 {
 	return all
 }
 
+// tick is the unit of times in /proc/PID/stat, on all machines that Go knows.
+const tick = time.Second / 100
+
+// sinceBoot is the time on the clock of /proc/PID/stat.
+func sinceBoot() time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
+		return 0 // nobody began before that
+	}
+	return time.Duration(t.Nano())
+}
+
+// beganBefore reports whether the process began before t, or has ended. Who
+// began in the same tick did not.
+func beganBefore(pid uint32, t time.Duration) bool {
+	stat, err := readProc(procPath(pid, "/stat"), make([]byte, 1024))
+	if err != nil {
+		return true
+	}
+	_, fields := statFields(stat)
+	if len(fields) <= statStart {
+		return false
+	}
+	ticks, err := strconv.ParseInt(fields[statStart], 10, 64)
+	return err == nil && ticks < int64(t/tick)
+}
+
+// Places in what follows the name in /proc/PID/stat: there the state is the
+// first field, which proc(5) counts as the third.
+const (
+	statStart       = 22 - 3 // in ticks since boot
+	statEnvironment = 50 - 3 // where the environment begins, which an exec moves
+)
+
+// statFields takes /proc/PID/stat apart. The name stands in parentheses and may
+// hold any byte, also parentheses.
+func statFields(stat []byte) (comm string, fields []string) {
+	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
+	if open < 0 || end < open {
+		return "", nil
+	}
+	return string(stat[open+1 : end]), strings.Fields(string(stat[end+1:]))
+}
+
 // processes lists every process that can be seen.
 func processes() []uint32 {
 	var all []uint32

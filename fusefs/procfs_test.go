@@ -166,3 +166,26 @@ func TestALookThatGetsNoAnswerEnds(t *testing.T) {
 		t.Error("no answer must count as the late one")
 	}
 }
+
+func TestWhoBeganBeforeIsKnown(t *testing.T) {
+	before := sinceBoot()
+	child := exec.Command("sleep", "60")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := uint32(child.Process.Pid)
+	if beganBefore(pid, before) {
+		t.Error("a child is taken for older than it is")
+	}
+	if !beganBefore(pid, sinceBoot()+2*tick) {
+		t.Error("a child that began before is not known as such")
+	}
+	if beganBefore(pid, 0) {
+		t.Error("where no time is known, somebody began before it")
+	}
+	child.Process.Kill()
+	child.Wait()
+	if !beganBefore(pid, before) {
+		t.Error("a child that has ended is looked at")
+	}
+}
