@@ -17,10 +17,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// The floor is the least that a FUSE file system can do: it answers from
-// memory, decides nothing, and saves at a close just as the program beside it
-// that needs no FUSE. What lies between it and ctxfs is ctxfs's own; what lies
-// below it is out of reach for every file system on that machine.
+// The floor is a file system that does next to nothing: it answers from memory,
+// decides nothing, and saves at a close just as the program beside it that needs
+// no FUSE. It shows what the same requests cost on that machine, to a few parts in
+// a hundred; what lies above it is ctxfs's own.
 //
 //	benchmark floor [-database postgres://…] STORE MOUNTPOINT
 //

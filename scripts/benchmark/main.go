@@ -1,7 +1,7 @@
 // Command benchmark measures ctxfs side by side with what else there is: the
 // file system below, go-fuse's own example/loopback, mergerfs, a native program
-// that saves durably, and the floor, which is the least that any FUSE file system
-// can do. scripts/bench builds what it needs and runs it.
+// that saves durably, and the floor, a FUSE file system that does next to nothing.
+// scripts/bench builds what it needs and runs it.
 //
 // # What the numbers mean
 //
