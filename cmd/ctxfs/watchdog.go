@@ -85,9 +85,35 @@ func newWatchdog() *cobra.Command {
 			signal.Notify(signals, daemonEnds)
 			// It ends when the daemon does, which may take its time after a SIGTERM.
 			signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
-			<-signals
+			if gone, err := awaitEnd(daemonFD, signals); gone || err != nil {
+				return err
+			}
 			return releaseClients(mount{Conn: conn, Point: a[1]})
 		},
+	}
+}
+
+// awaitEnd returns when the daemon ends, of which signals tell, or when it is
+// gone altogether: a daemon that is killed at once ends before anybody listens
+// to its signal.
+func awaitEnd(daemon int, signals <-chan os.Signal) (gone bool, err error) {
+	type end struct {
+		gone bool
+		err  error
+	}
+	ended := make(chan end, 1)
+	go func() {
+		var e end
+		for !e.gone && e.err == nil {
+			e.gone, e.err = waitFor(daemon, time.Hour)
+		}
+		ended <- e
+	}()
+	select {
+	case <-signals:
+		return false, nil
+	case e := <-ended:
+		return e.gone, e.err
 	}
 }
 
