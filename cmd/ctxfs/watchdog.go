@@ -41,20 +41,14 @@ func startWatchdog(conn int, point string) (stop func(), err error) {
 	}
 	daemon := os.NewFile(uintptr(self), "daemon")
 	defer daemon.Close()
-	dog := exec.Command("/proc/self/exe", "watchdog", "--", strconv.Itoa(conn), point)
-	dog.Args[0] = "ctxfs"
-	dog.Dir = "/"
-	dog.Stderr = os.Stderr // the log
-	dog.ExtraFiles = []*os.File{daemon}
-	// A session of its own, so that a signal to the daemon's group does not meet it.
-	dog.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: daemonEnds}
+	dog := watchdogOf(daemon, conn, point)
 	started, end, ended := make(chan error, 1), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
 		// Pdeathsig comes when the thread ends that has started the process: this
 		// one is kept for it.
 		runtime.LockOSThread()
-		err := dog.Start()
+		err := startListening(dog)
 		started <- err
 		if err != nil {
 			return
@@ -67,6 +61,30 @@ func startWatchdog(conn int, point string) (stop func(), err error) {
 		return nil, fmt.Errorf("start the watchdog: %w", err)
 	}
 	return func() { close(end); <-ended }, nil
+}
+
+// watchdogOf is the process that watches the one behind the pidfd daemon.
+func watchdogOf(daemon *os.File, conn int, point string) *exec.Cmd {
+	dog := exec.Command("/proc/self/exe", "watchdog", "--", strconv.Itoa(conn), point)
+	dog.Args[0] = "ctxfs"
+	dog.Dir = "/"
+	dog.Stderr = os.Stderr // the log
+	dog.ExtraFiles = []*os.File{daemon}
+	// A session of its own, so that a signal to the daemon's group does not meet it.
+	dog.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: daemonEnds}
+	return dog
+}
+
+// startListening starts dog with its signal blocked, as its thread has it then:
+// one that comes before the watchdog listens waits until it does, where Go would
+// drop it.
+func startListening(dog *exec.Cmd) error {
+	var mask unix.Sigset_t
+	mask.Val[0] = 1 << (daemonEnds - 1)
+	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &mask, nil); err != nil {
+		return fmt.Errorf("block its signal: %w", err)
+	}
+	return dog.Start()
 }
 
 // newWatchdog is the hidden command that is the watchdog of the daemon behind
@@ -85,35 +103,9 @@ func newWatchdog() *cobra.Command {
 			signal.Notify(signals, daemonEnds)
 			// It ends when the daemon does, which may take its time after a SIGTERM.
 			signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
-			if gone, err := awaitEnd(daemonFD, signals); gone || err != nil {
-				return err
-			}
+			<-signals
 			return releaseClients(mount{Conn: conn, Point: a[1]})
 		},
-	}
-}
-
-// awaitEnd returns when the daemon ends, of which signals tell, or when it is
-// gone altogether: a daemon that is killed at once ends before anybody listens
-// to its signal.
-func awaitEnd(daemon int, signals <-chan os.Signal) (gone bool, err error) {
-	type end struct {
-		gone bool
-		err  error
-	}
-	ended := make(chan end, 1)
-	go func() {
-		var e end
-		for !e.gone && e.err == nil {
-			e.gone, e.err = waitFor(daemon, time.Hour)
-		}
-		ended <- e
-	}()
-	select {
-	case <-signals:
-		return false, nil
-	case e := <-ended:
-		return e.gone, e.err
 	}
 }
 

@@ -3,46 +3,42 @@ package main
 import (
 	"os"
 	"os/exec"
+	"runtime"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// The signal of a daemon that was killed at once came before anybody listened.
-func TestWatchdogEndsWithADaemonWhoseSignalIsLost(t *testing.T) {
-	daemon := exec.Command("sleep", "60")
-	if err := daemon.Start(); err != nil {
+// A daemon can be killed before its watchdog listens.
+func TestWatchdogHearsASignalThatCameTooEarly(t *testing.T) {
+	ended := exec.Command("true")
+	if err := ended.Start(); err != nil {
 		t.Fatal(err)
 	}
-	fd, err := unix.PidfdOpen(daemon.Process.Pid, 0)
+	fd, err := unix.PidfdOpen(ended.Process.Pid, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer unix.Close(fd)
-	told := make(chan os.Signal, 1)
-	told <- daemonEnds
-	if gone, err := awaitEnd(fd, told); gone || err != nil {
-		t.Errorf("told that it ends, of a daemon that is there: gone %v, %v", gone, err)
-	}
-	done := make(chan error, 1)
-	go func() {
-		gone, err := awaitEnd(fd, nil)
-		if err == nil && !gone {
-			t.Error("nobody told it, and it is not gone")
-		}
-		done <- err
-	}()
-	if err := daemon.Process.Kill(); err != nil {
+	daemon := os.NewFile(uintptr(fd), "daemon")
+	defer daemon.Close()
+	if err := ended.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	_ = daemon.Wait() // by that signal
-	select {
-	case err := <-done:
-		if err != nil {
-			t.Error(err)
+	runtime.LockOSThread() // and never unlocked: its signals are blocked
+	for early := 0; early < 24; early += 3 {
+		dog := watchdogOf(daemon, 0, "/nowhere")
+		if err := startListening(dog); err != nil {
+			t.Fatal(err)
 		}
-	case <-time.After(20 * time.Second):
-		t.Error("the watchdog waits for a daemon that has ended")
+		time.Sleep(time.Duration(early) * time.Millisecond)
+		if err := dog.Process.Signal(daemonEnds); err != nil {
+			t.Fatal(err)
+		}
+		late := time.AfterFunc(20*time.Second, func() { _ = dog.Process.Kill() })
+		if err := dog.Wait(); err != nil {
+			t.Errorf("signalled %d ms after its start: %v", early, err)
+		}
+		late.Stop()
 	}
 }
